@@ -22,35 +22,35 @@ from aerowire.memory.region cimport BufferView, borrow
 def watch_image(Watcher watcher not None, int watch, Image image not None) -> bool:
     """Fire when the image has something to be polled; False when it has ended, and there is nothing to wait for."""
     cdef int64_t position
-    if image._state != STATE_OPEN:
+    if image.handle_state != STATE_OPEN:
         return False
-    position = counter_get(image._subscriber_position)
-    watcher.arm(watch, WATCH_FRAME, image._terms[index_by_position(position, image.position_bits_to_shift)]
+    position = counter_get(image.subscriber_position)
+    watcher.arm(watch, WATCH_FRAME, image.terms[index_by_position(position, image.position_bits_to_shift)]
                 + <int32_t>(position & (image.term_buffer_length - 1)), 0, image)
     return True
 
 
 def watch_window(Watcher watcher not None, int watch, PublicationBase publication not None) -> bool:
     """Fire when the publication's limit is above its position; False when it has ended."""
-    if publication._state != STATE_OPEN:
+    if publication.handle_state != STATE_OPEN:
         return False
-    watcher.arm(watch, WATCH_I64_ABOVE, publication._position_limit, publication.appender_position(), publication)
+    watcher.arm(watch, WATCH_I64_ABOVE, publication.limit, publication.appender_position(), publication)
     return True
 
 
 def watch_connection(Watcher watcher not None, int watch, PublicationBase publication not None, bint connected) -> bool:
     """Fire when the publication is no longer what `connected` says, connected or not; False when it has ended."""
-    if publication._state != STATE_OPEN:
+    if publication.handle_state != STATE_OPEN:
         return False
-    watcher.arm(watch, WATCH_I32_CHANGE, publication._logs.metadata + LOG_METADATA_IS_CONNECTED_OFFSET, 1 if connected else 0, publication)
+    watcher.arm(watch, WATCH_I32_CHANGE, publication.logs.metadata + LOG_METADATA_IS_CONNECTED_OFFSET, 1 if connected else 0, publication)
     return True
 
 
 def watch_counter(Watcher watcher not None, int watch, Counter counter not None, int64_t value) -> bool:
     """Fire when the counter's value is not `value`; False when it has ended."""
-    if counter._state != STATE_OPEN:
+    if counter.handle_state != STATE_OPEN:
         return False
-    watcher.arm(watch, WATCH_I64_CHANGE, counter._address, value, counter)
+    watcher.arm(watch, WATCH_I64_CHANGE, counter.address, value, counter)
     return True
 
 

@@ -6,7 +6,7 @@ from aerowire.ipc.counters cimport CountersReader
 
 
 cdef class Counter(Handle):
-    cdef int64_t* _address
+    cdef int64_t* address
     cdef CountersReader _counters
     cdef object _conductor
     cdef readonly int32_t counter_id

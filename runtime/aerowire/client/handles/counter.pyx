@@ -19,8 +19,8 @@ cdef class Counter(Handle):
     """
 
     def __init__(self, conductor, CountersReader counters not None, *, int32_t counter_id, int64_t registration_id, is_static=False):
-        self._address = counters.value_address(counter_id)
-        if self._address is NULL:
+        self.address = counters.value_address(counter_id)
+        if self.address is NULL:
             raise ValueError(f"counter {counter_id} is outside the counters buffer")
         self._conductor = conductor
         self._counters = counters
@@ -121,6 +121,6 @@ cdef class Counter(Handle):
         self._conductor.close_counter(self)
 
     cdef int64_t* live_address(self) except NULL:
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
-        return self._address
+        return self.address

@@ -13,9 +13,9 @@ cdef enum HandleState:
 cdef class Handle:
     """What publications, subscriptions, images and counters share. Its state only ever leaves STATE_OPEN."""
 
-    cdef int32_t _state
+    cdef int32_t handle_state
     cdef int32_t _process_generation
-    cdef object _failure            # what ended the client, for STATE_TERMINATED
+    cdef object ended_by            # what ended the client, for STATE_TERMINATED
     cdef object __weakref__
 
     cdef bint is_forked(self) noexcept nogil

@@ -30,27 +30,27 @@ cdef class Handle:
     @property
     def is_closed(self):
         """Whether the handle is of no use any more: closed, its stream gone, or its client ended."""
-        return self._state != STATE_OPEN
+        return self.handle_state != STATE_OPEN
 
     def _end(self, int state, failure=None):
         """Conductor: leave the open state for `state`; `failure` is what ended the client."""
-        if self._state == STATE_OPEN or state == STATE_FORKED:
-            self._failure = failure
-            self._state = state
+        if self.handle_state == STATE_OPEN or state == STATE_FORKED:
+            self.ended_by = failure
+            self.handle_state = state
 
     def _ensure_open(self):
         """Raise what says that the client is closed, or why it has ended; nothing while it is open."""
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
 
     cdef bint is_forked(self) noexcept nogil:
         return self._process_generation != process_generation
 
     cdef object raise_not_open(self):
-        if self._state == STATE_FORKED or self._process_generation != process_generation:
+        if self.handle_state == STATE_FORKED or self._process_generation != process_generation:
             raise forked_error(self)
-        if self._state == STATE_TERMINATED and self._failure is not None:
-            raise failure_copy(self._failure)
+        if self.handle_state == STATE_TERMINATED and self.ended_by is not None:
+            raise failure_copy(self.ended_by)
         raise self.closed_error()(
             "already closed", where=self, expected="an open one", actual="closed by close(), with its client, or with its stream",
             hint="add it again, to a client that is open; an image comes again with its publisher")

@@ -5,7 +5,7 @@ from aerowire.client.handles.state cimport Handle
 
 
 cdef class StreamHandle(Handle):
-    cdef object _conductor
+    cdef object conductor
     cdef readonly str channel
     cdef readonly int32_t stream_id
     cdef readonly int64_t registration_id

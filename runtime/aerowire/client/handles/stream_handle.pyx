@@ -20,33 +20,33 @@ cdef class StreamHandle(Handle):
     @property
     def channel_status(self):
         """Status of the channel's socket: 1 active, -1 errored, and so on."""
-        return self._conductor.channel_status(self)
+        return self.conductor.channel_status(self)
 
     @property
     def local_socket_addresses(self):
         """The `address:port` texts that the channel is bound to; empty while there are none."""
-        return self._conductor.local_socket_addresses(self)
+        return self.conductor.local_socket_addresses(self)
 
     def add_destination(self, str channel not None):
         """Add a destination (a source, for a subscription) to a channel of control-mode=manual, and wait for the driver.
 
         Returns its registration id, which `remove_destination` takes. Raises ChannelError, RegistrationError, DriverTimeoutError.
         """
-        return self._conductor.wait(self.async_add_destination(channel))
+        return self.conductor.wait(self.async_add_destination(channel))
 
     def remove_destination(self, destination):
         """Remove a destination, by its channel or by its registration id (publications only), and wait for the driver. Raises RegistrationError."""
-        self._conductor.wait(self.async_remove_destination(destination))
+        self.conductor.wait(self.async_remove_destination(destination))
 
     def async_add_destination(self, str channel not None):
         """Start to add a destination: `poll()` the result until it returns true; its `result()` is the destination's registration id."""
         self._ensure_open()
-        return self._conductor.destinations.start_adding(self, channel)
+        return self.conductor.destinations.start_adding(self, channel)
 
     def async_remove_destination(self, destination):
         """Start to remove a destination, by channel or registration id: `poll()` the result until it returns true."""
         self._ensure_open()
-        return self._conductor.destinations.start_removing(self, destination)
+        return self.conductor.destinations.start_removing(self, destination)
 
     def close(self):
         """Give it back to the driver. A second call does nothing."""

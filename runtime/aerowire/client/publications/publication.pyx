@@ -86,7 +86,7 @@ cdef class ExclusivePublication(PublicationBase):
         """Append a frame of `length` bytes that subscribers step over. Results and errors as `offer`."""
         cdef int64_t result
         cdef int64_t padding = int64_of("length", length)
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         if padding < 0:
             raise ValueError(f"length of padding is negative: {padding}")
@@ -105,7 +105,7 @@ cdef class ExclusivePublication(PublicationBase):
         cdef Py_buffer view
         cdef Py_ssize_t part, begin = int64_of("offset", offset)
         cdef int64_t result
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         borrow_bytes(block, &view)
         try:

@@ -8,9 +8,9 @@ from aerowire.logbuffer.log cimport LogBuffers
 
 
 cdef class PublicationBase(StreamHandle):
-    cdef LogBuffers _logs
+    cdef LogBuffers logs
     cdef object _hold                   # the log's mapping and the counters' buffers
-    cdef const int64_t* _position_limit
+    cdef const int64_t* limit
     cdef Numbers _numbers               # positions that offer() returned
     cdef readonly int32_t session_id
     cdef readonly int64_t original_registration_id

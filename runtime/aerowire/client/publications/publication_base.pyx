@@ -65,7 +65,7 @@ def error_string(result) -> str:
 cdef class PublicationBase(StreamHandle):
     """What both publications share. Made by the client's conductor only.
 
-    Invariant: while open, `_logs` and the position limit are mapped; `_hold` keeps them mapped until the last call in progress returns.
+    Invariant: while open, `logs` and the position limit are mapped; `_hold` keeps them mapped until the last call in progress returns.
     """
 
     NOT_CONNECTED = OFFER_NOT_CONNECTED
@@ -79,11 +79,11 @@ cdef class PublicationBase(StreamHandle):
     def __init__(self, conductor, LogBuffers logs not None, CountersReader counters not None, *, str channel not None, int32_t stream_id,
                  int32_t session_id, int64_t registration_id, int64_t original_registration_id, int32_t position_limit_id,
                  int32_t channel_status_id):
-        self._position_limit = counters.value_address(position_limit_id)
-        if self._position_limit is NULL:
+        self.limit = counters.value_address(position_limit_id)
+        if self.limit is NULL:
             raise ValueError(f"position limit counter {position_limit_id} is outside the counters buffer")
-        self._conductor = conductor
-        self._logs = logs
+        self.conductor = conductor
+        self.logs = logs
         self._hold = (logs.hold(), counters)
         self.channel = channel
         self.stream_id = stream_id
@@ -106,7 +106,7 @@ cdef class PublicationBase(StreamHandle):
 
     def _wait_for_driver(self):
         """Have a driver and a conductor that live in this thread do their work: what may move the limit that `send` waits for."""
-        self._conductor.work_while_waiting()
+        self.conductor.work_while_waiting()
 
     def __repr__(self):
         return (f"{type(self).__name__}(channel={self.channel!r}, stream_id={self.stream_id}, session_id={self.session_id}, "
@@ -127,7 +127,7 @@ cdef class PublicationBase(StreamHandle):
         MAX_POSITION_EXCEEDED (the stream is at its end). Raises PublicationClosedError, MessageTooLongError, and once the client has ended
         the error that ended it.
         """
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         return self.offer_buffer(buffer, int64_of("offset", offset), length, reserved_value)
 
@@ -137,7 +137,7 @@ cdef class PublicationBase(StreamHandle):
         cdef Py_buffer views[BATCH_PARTS]
         cdef PartArray array
         cdef int borrowed = 0
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         if len(buffers) > BATCH_PARTS:
             array = PartArray(buffers)
@@ -163,7 +163,7 @@ cdef class PublicationBase(StreamHandle):
         Returns how many were sent, in order from the first; when not even one was, the reason as in `offer`. Send the rest again later:
         `messages[sent:]`. Raises as `offer`; what stood before a message that is too long has been sent.
         """
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         if PyObject_CheckBuffer(messages):
             return self.offer_rows(messages)
@@ -176,7 +176,7 @@ cdef class PublicationBase(StreamHandle):
         subscriber in time, BackPressureError when they did not keep up, MaxPositionExceededError, PublicationClosedError, MessageTooLongError.
         """
         cdef int64_t result
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         result = self.offer_buffer(buffer, 0, None, reserved_value)
         if result > 0:
@@ -196,7 +196,7 @@ cdef class PublicationBase(StreamHandle):
         cdef uint8_t* frame = NULL
         cdef int64_t result
         cdef int64_t claimed = int64_of("length", length)
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         if claimed < 0:
             raise ValueError(f"length of a claim is negative: {claimed}")
@@ -208,22 +208,22 @@ cdef class PublicationBase(StreamHandle):
     @property
     def position(self):
         """Position at which the next message starts; CLOSED when closed."""
-        return OFFER_CLOSED if self._state != STATE_OPEN else self.appender_position()
+        return OFFER_CLOSED if self.handle_state != STATE_OPEN else self.appender_position()
 
     @property
     def position_limit(self):
         """Position up to which flow control lets messages start; CLOSED when closed."""
-        return OFFER_CLOSED if self._state != STATE_OPEN else counter_get(self._position_limit)
+        return OFFER_CLOSED if self.handle_state != STATE_OPEN else counter_get(self.limit)
 
     @property
     def available_window(self):
         """Bytes between position and limit, the headers of messages included; CLOSED when closed."""
-        return OFFER_CLOSED if self._state != STATE_OPEN else counter_get(self._position_limit) - self.appender_position()
+        return OFFER_CLOSED if self.handle_state != STATE_OPEN else counter_get(self.limit) - self.appender_position()
 
     @property
     def is_connected(self):
         """Whether a subscriber has been seen lately. False when closed."""
-        return self._state == STATE_OPEN and self._logs.is_connected()
+        return self.handle_state == STATE_OPEN and self.logs.is_connected()
 
     @property
     def is_original(self):
@@ -233,11 +233,11 @@ cdef class PublicationBase(StreamHandle):
     @property
     def mtu_length(self):
         """Longest datagram of the stream in bytes, its frame header included."""
-        return self._logs.mtu_length
+        return self.logs.mtu_length
 
     def close(self):
         """Give the publication back to the driver, which sends out what is in the log first. Never raises; a second call does nothing."""
-        self._conductor.close_publication(self)
+        self.conductor.close_publication(self)
 
     cdef object closed_error(self):
         return PublicationClosedError
@@ -269,7 +269,7 @@ cdef class PublicationBase(StreamHandle):
                 reserved = int64_of("reserved_value", reserved_value)
                 function = fixed_value
             else:
-                supplier = new_supplier(reserved_value, self._logs)
+                supplier = new_supplier(reserved_value, self.logs)
                 result = self.append(message, length, supplied_value, <void*>supplier)
                 supplier.raise_failure()
                 return self.checked(result, length)
@@ -290,7 +290,7 @@ cdef class PublicationBase(StreamHandle):
             reserved = int64_of("reserved_value", reserved_value)
             result = self.append_parts(parts, count, fixed_value, &reserved)
         else:
-            supplier = new_supplier(reserved_value, self._logs)
+            supplier = new_supplier(reserved_value, self.logs)
             result = self.append_parts(parts, count, supplied_value, <void*>supplier)
             supplier.raise_failure()
         if result == OFFER_MESSAGE_TOO_LONG:
@@ -404,7 +404,7 @@ cdef PyObject* offer_whole(PyObject* self, PyObject** arguments, Py_ssize_t coun
     # offer(message) with bytes, which an open publication takes or refuses for the moment; everything else is for offer() itself
     cdef PublicationBase publication = <PublicationBase>self
     cdef int64_t result
-    if (count == 1 and names is NULL and publication._state == STATE_OPEN and PyBytes_CheckExact(<object>arguments[0])
+    if (count == 1 and names is NULL and publication.handle_state == STATE_OPEN and PyBytes_CheckExact(<object>arguments[0])
             and PyBytes_GET_SIZE(<object>arguments[0]) < UNLOCKED_LENGTH):
         result = publication.append(<const uint8_t*>PyBytes_AS_STRING(<object>arguments[0]), PyBytes_GET_SIZE(<object>arguments[0]), NULL, NULL)
         if result != OFFER_MESSAGE_TOO_LONG:

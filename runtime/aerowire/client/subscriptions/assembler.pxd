@@ -9,7 +9,7 @@ cdef class MessageBuilder:
     """The message of one session that is being put together. Invariant: `limit` <= capacity of the buffer."""
 
     cdef NativeBuffer _buffer
-    cdef object _view               # a read-only memoryview of the buffer
+    cdef object view                # a read-only memoryview of the buffer
     cdef int64_t limit
     cdef int32_t next_term_offset
     cdef int64_t framed_length      # log bytes of the fragments

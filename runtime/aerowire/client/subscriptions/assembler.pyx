@@ -26,11 +26,11 @@ cdef class MessageBuilder:
         self.framed_length = 0
         if self.header is None:
             self.header = Header.__new__(Header)
-            self.header.frame = self.header._copy
+            self.header.frame = self.header.frame_copy
         self.header.initial_term_id = header.initial_term_id
         self.header.bits = header.bits
-        self.header._builder_key = header._builder_key
-        memcpy(self.header._copy, header.frame, DATA_HEADER_LENGTH)
+        self.header.builder_key = header.builder_key
+        memcpy(self.header.frame_copy, header.frame, DATA_HEADER_LENGTH)
         self.reserve(max(initial_capacity, <int64_t>CAPACITY_MIN))
         return self.append(header)
 
@@ -53,7 +53,7 @@ cdef class MessageBuilder:
         if self._buffer is not None:
             memcpy(larger.address, self._buffer.address, self.limit)
         self._buffer = larger
-        self._view = memoryview(larger)
+        self.view = memoryview(larger)
         return 0
 
     cdef bint accept_next(self, Header header) except *:
@@ -77,10 +77,10 @@ cdef class MessageBuilder:
         header.length = <int32_t>self.limit
         header.payload_address = self._buffer.address
         header.fragmented_length = self.framed_length
-        header._image = last._image
-        header._hold = self._buffer
-        data_header_set_frame_length(header._copy, <int32_t>(DATA_HEADER_LENGTH + self.limit))
-        data_header_set_flags(header._copy, data_header_flags(header._copy) | data_header_flags(last.frame))
+        header.source = last.source
+        header.hold = self._buffer
+        data_header_set_frame_length(header.frame_copy, <int32_t>(DATA_HEADER_LENGTH + self.limit))
+        data_header_set_flags(header.frame_copy, data_header_flags(header.frame_copy) | data_header_flags(last.frame))
         return header
 
 
@@ -119,7 +119,7 @@ cdef class FragmentAssembler:
         self._builders.clear()
 
     cdef int accept(self, Header header) except -1:
-        cdef int32_t session_id = header._builder_key
+        cdef int32_t session_id = header.builder_key
         cdef uint8_t flags = data_header_flags(header.frame)
         cdef MessageBuilder builder = self._builders.get(session_id)
         if flags & DATA_FLAGS_BEGIN:
@@ -129,7 +129,7 @@ cdef class FragmentAssembler:
             builder.begin(header, self.initial_buffer_length)
         elif builder is not None and builder.accept_next(header) and flags & DATA_FLAGS_END:
             complete = builder.complete(header)
-            self.delegate(builder._view, 0, builder.limit, complete)
+            self.delegate(builder.view, 0, builder.limit, complete)
         return 0
 
 
@@ -154,7 +154,7 @@ cdef class ImageFragmentAssembler:
             builder.begin(header, self.initial_buffer_length)
         elif builder is not None and builder.accept_next(header) and flags & DATA_FLAGS_END:
             complete = builder.complete(header)
-            self.delegate(builder._view, 0, builder.limit, complete)
+            self.delegate(builder.view, 0, builder.limit, complete)
 
     def clear(self):
         """Forget what was collected and free the memory."""

@@ -8,7 +8,7 @@ cdef class FragmentBatch:
     cdef NativeBuffer _data             # payloads, one behind the other
     cdef NativeBuffer _index            # offsets i64[count + 1], sessions i32[count], flags u8[count], each for the capacity
     cdef int32_t _capacity              # fragments that the index has room for
-    cdef int32_t _count
+    cdef int32_t count
 
     cdef int64_t* offsets_address(self) noexcept nogil
     cdef int32_t* sessions_address(self) noexcept nogil

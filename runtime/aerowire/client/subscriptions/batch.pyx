@@ -32,15 +32,15 @@ cdef class FragmentBatch:
         raise TypeError("a FragmentBatch comes from poll_many()")
 
     def __len__(self):
-        return self._count
+        return self.count
 
     def __getitem__(self, index):
         if isinstance(index, slice):
-            return [self.item(i) for i in range(*index.indices(self._count))]
+            return [self.item(i) for i in range(*index.indices(self.count))]
         if index < 0:
-            index += self._count
-        if not 0 <= index < self._count:
-            raise IndexError(f"a batch of {self._count} fragments has no number {index}")
+            index += self.count
+        if not 0 <= index < self.count:
+            raise IndexError(f"a batch of {self.count} fragments has no number {index}")
         return self.item(index)
 
     def __iter__(self):
@@ -54,12 +54,12 @@ cdef class FragmentBatch:
     __hash__ = None
 
     def __repr__(self):
-        return f"FragmentBatch(count={self._count}, bytes={len(self.data)})"
+        return f"FragmentBatch(count={self.count}, bytes={len(self.data)})"
 
     def to_list(self):
         """Return the payloads as a list of bytes."""
         cdef int32_t i
-        return [self.item(i) for i in range(self._count)]
+        return [self.item(i) for i in range(self.count)]
 
     def array(self, dtype):
         """Return the payloads as a read-only NumPy array of `dtype`, one item each. Raises ValueError unless all have the length of an item."""
@@ -68,36 +68,36 @@ cdef class FragmentBatch:
         cdef int64_t itemsize
         dtype = numpy.dtype(dtype)
         itemsize = dtype.itemsize
-        for i in range(self._count):
+        for i in range(self.count):
             if self.offsets_address()[i + 1] - self.offsets_address()[i] != itemsize:
                 raise ValueError(f"fragment {i} has {len(self.item(i))} bytes, an item of {dtype} has {itemsize}")
-        return numpy.frombuffer(self.data, dtype=dtype, count=self._count)
+        return numpy.frombuffer(self.data, dtype=dtype, count=self.count)
 
     @property
     def data(self):
         """All payloads, one behind the other, as a memoryview of bytes."""
-        return memoryview(self._data)[:self.offsets_address()[self._count]] if self._count else memoryview(b"")
+        return memoryview(self._data)[:self.offsets_address()[self.count]] if self.count else memoryview(b"")
 
     @property
     def offsets(self):
         """Where in `data` each payload begins, and at last where the data end: count + 1 numbers of 64 bits."""
-        return self.array_of(0, self._count + 1, "q") if self._count else memoryview(bytes(8)).cast("q")
+        return self.array_of(0, self.count + 1, "q") if self.count else memoryview(bytes(8)).cast("q")
 
     @property
     def session_ids(self):
         """The session of each fragment: numbers of 32 bits."""
-        return self.array_of(<uint8_t*>self.sessions_address() - self._index.address, self._count, "i") if self._count else memoryview(b"").cast("i")
+        return self.array_of(<uint8_t*>self.sessions_address() - self._index.address, self.count, "i") if self.count else memoryview(b"").cast("i")
 
     @property
     def flags(self):
         """The frame flags of each fragment (`DataFlags`): a byte each."""
-        return self.array_of(self.flags_address() - self._index.address, self._count, "B") if self._count else memoryview(b"")
+        return self.array_of(self.flags_address() - self._index.address, self.count, "B") if self.count else memoryview(b"")
 
     @property
     def has_fragments(self):
         """Whether any payload is a part of a longer message."""
         cdef int32_t i
-        for i in range(self._count):
+        for i in range(self.count):
             if self.flags_address()[i] & DATA_FLAGS_UNFRAGMENTED != DATA_FLAGS_UNFRAGMENTED:
                 return True
         return False
@@ -120,16 +120,16 @@ cdef class FragmentBatch:
         return self._index.address + 8 * (<int64_t>self._capacity + 1) + 4 * <int64_t>self._capacity
 
     cdef int reserve(self, int32_t count, int64_t payload_length) except -1:
-        cdef int64_t filled = self.offsets_address()[self._count] if self._count else 0
+        cdef int64_t filled = self.offsets_address()[self.count] if self.count else 0
         cdef NativeBuffer old
         if self._data is None or filled + payload_length > self._data.capacity:
             old = self._data
             self._data = NativeBuffer(2 * filled + payload_length)
             if filled:
                 memcpy(self._data.address, old.address, filled)
-        if self._index is None or self._count + count > self._capacity:
-            self.grow_index(2 * self._count + count)
-        if self._count == 0:
+        if self._index is None or self.count + count > self._capacity:
+            self.grow_index(2 * self.count + count)
+        if self.count == 0:
             self.offsets_address()[0] = 0
         return 0
 
@@ -138,10 +138,10 @@ cdef class FragmentBatch:
         old._index, old._capacity = self._index, self._capacity
         self._index = NativeBuffer(8 * (<int64_t>capacity + 1) + 5 * <int64_t>capacity)
         self._capacity = capacity
-        if self._count:
-            memcpy(self.offsets_address(), old.offsets_address(), 8 * (<int64_t>self._count + 1))
-            memcpy(self.sessions_address(), old.sessions_address(), 4 * <int64_t>self._count)
-            memcpy(self.flags_address(), old.flags_address(), self._count)
+        if self.count:
+            memcpy(self.offsets_address(), old.offsets_address(), 8 * (<int64_t>self.count + 1))
+            memcpy(self.sessions_address(), old.sessions_address(), 4 * <int64_t>self.count)
+            memcpy(self.flags_address(), old.flags_address(), self.count)
         return 0
 
     cdef bint is_reusable(self) noexcept:
@@ -150,17 +150,17 @@ cdef class FragmentBatch:
                 and self._data.capacity + self._index.capacity <= REUSED_LENGTH_MAX)
 
     cdef int32_t take(self, const uint8_t* term, int32_t offset, int32_t term_length, int32_t count, int32_t* paddings) noexcept nogil:
-        cdef int64_t* offsets = self.offsets_address() + self._count
-        cdef int32_t* sessions = self.sessions_address() + self._count
-        cdef uint8_t* flags = self.flags_address() + self._count
+        cdef int64_t* offsets = self.offsets_address() + self.count
+        cdef int32_t* sessions = self.sessions_address() + self.count
+        cdef uint8_t* flags = self.flags_address() + self.count
         cdef uint8_t* data = self._data.address
         cdef int64_t capacity = self._data.capacity
         cdef int64_t end = offsets[0]
         cdef const uint8_t* frame
         cdef Stride stride = Stride(0, 0, 0)
         cdef int32_t length, taken = 0
-        if count > self._capacity - self._count:
-            count = self._capacity - self._count
+        if count > self._capacity - self.count:
+            count = self._capacity - self.count
         while taken < count and offset < term_length:
             frame = term + offset
             if taken >= PREFETCH_AFTER:
@@ -184,7 +184,7 @@ cdef class FragmentBatch:
                 taken += 1
                 offsets[taken] = end
             offset += stride.step
-        self._count += taken
+        self.count += taken
         return offset
 
 
@@ -202,6 +202,6 @@ cdef class BatchPool:
             batch, self._older = self._older, batch
             if batch is None or not batch.is_reusable():
                 batch = FragmentBatch.__new__(FragmentBatch)
-        batch._count = 0
+        batch.count = 0
         self._newer = batch
         return batch

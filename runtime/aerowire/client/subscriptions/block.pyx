@@ -32,7 +32,7 @@ cdef class Block:
 
     def __dealloc__(self):
         if self._is_held and self._image is not None:
-            self._image._is_lent = False
+            self._image.is_lent = False
 
     def __bool__(self):
         return self.length > 0
@@ -143,9 +143,9 @@ cdef class Block:
             raise ValueError(f"{taken} bytes are no part of whole frames of a block of {self.length}")
         if self._is_held:
             self._is_held = False
-            self._image._is_lent = False
-            if self._image._state == STATE_OPEN:
-                counter_set(self._image._subscriber_position, self._begin_position + taken)
+            self._image.is_lent = False
+            if self._image.handle_state == STATE_OPEN:
+                counter_set(self._image.subscriber_position, self._begin_position + taken)
             elif self._image.is_forked():
                 self._image.raise_not_open()
 
@@ -153,7 +153,7 @@ cdef class Block:
         """End the loan without counting the block as read: the next poll gets it again."""
         if self._is_held:
             self._is_held = False
-            self._image._is_lent = False
+            self._image.is_lent = False
 
     def _require_held(self):
         if not self._is_held:
@@ -205,10 +205,10 @@ cdef Block lend(ImageBase image, int32_t length_limit):
     cdef const uint8_t* term
     image.require_idle()
     while True:
-        position = counter_get(image._subscriber_position)
+        position = counter_get(image.subscriber_position)
         offset = compute_frame_offset(position, image.term_buffer_length)
         index = index_by_position(position, image.position_bits_to_shift)
-        term = image._terms[index]
+        term = image.terms[index]
         length = frame_length_acquire(term + offset)
         step = frame_step(length, image.term_buffer_length - offset)
         if step <= 0:
@@ -217,7 +217,7 @@ cdef Block lend(ImageBase image, int32_t length_limit):
             return block
         if not frame_is_padding(term + offset):
             break
-        counter_set(image._subscriber_position, position + step)
+        counter_set(image.subscriber_position, position + step)
         paddings += 1
         if paddings == PADDINGS_MAX:
             return block
@@ -228,22 +228,22 @@ cdef Block lend(ImageBase image, int32_t length_limit):
     if block.length == 0:
         return block                    # the frame is not what it was: the next poll looks again
     block._image = image
-    block._term_view = image._views[index]
+    block._term_view = image.term_views[index]
     block._address = term + offset
     block._begin_position = position
     block._is_held = True
     block.session_id = image.session_id
     block.term_id = data_header_term_id(term + offset)
     block.term_offset = offset
-    image._is_lent = True
+    image.is_lent = True
     return block
 
 
 cdef int32_t poll_frames(ImageBase image, object handler, int32_t length_limit, bint is_raw) except -1:
-    cdef int64_t position = counter_get(image._subscriber_position)
+    cdef int64_t position = counter_get(image.subscriber_position)
     cdef int32_t offset = compute_frame_offset(position, image.term_buffer_length)
     cdef int index = index_by_position(position, image.position_bits_to_shift)
-    cdef const uint8_t* term = image._terms[index]
+    cdef const uint8_t* term = image.terms[index]
     cdef int32_t end, length, term_id
     image.require_idle()
     if length_limit <= 0:
@@ -256,19 +256,19 @@ cdef int32_t poll_frames(ImageBase image, object handler, int32_t length_limit, 
             image.end_malformed(position, length)
         return 0
     term_id = data_header_term_id(term + offset)
-    image._is_polling = True
+    image.is_polling = True
     try:
         if is_raw:
-            handler(image.log_file(), <int64_t>index * image.term_buffer_length + offset, image._views[index], offset, length,
+            handler(image.log_file(), <int64_t>index * image.term_buffer_length + offset, image.term_views[index], offset, length,
                     image.session_id, term_id)
         else:
-            handler(image._views[index], offset, length, image.session_id, term_id)
+            handler(image.term_views[index], offset, length, image.session_id, term_id)
     except Exception as error:
-        if image._subscriber_error_handler is None:
+        if image.subscriber_error_handler is None:
             raise
-        image._subscriber_error_handler(error)
+        image.subscriber_error_handler(error)
     finally:
-        image._is_polling = False
-        if image._state == STATE_OPEN:
-            counter_set(image._subscriber_position, position + length)
+        image.is_polling = False
+        if image.handle_state == STATE_OPEN:
+            counter_set(image.subscriber_position, position + length)
     return length

@@ -31,7 +31,7 @@ cdef object accept_controlled(MessageBuilder builder, object delegate, Header he
     if not builder.accept_next(header) or not data_header_flags(header.frame) & DATA_FLAGS_END:
         return CONTINUE
     complete = builder.complete(header)
-    action = delegate(builder._view, 0, builder.limit, complete)
+    action = delegate(builder.view, 0, builder.limit, complete)
     if action is ABORT:
         builder.take_back(limit, framed_length, next_term_offset)
     return action
@@ -57,7 +57,7 @@ cdef class ControlledFragmentAssembler:
         flags = data_header_flags(header.frame)
         if flags & DATA_FLAGS_UNFRAGMENTED == DATA_FLAGS_UNFRAGMENTED:
             return self.delegate(buffer, offset, length, header)
-        session_id = header._builder_key
+        session_id = header.builder_key
         builder = self._builders.get(session_id)
         if not flags & DATA_FLAGS_BEGIN:
             return accept_controlled(builder, self.delegate, header)

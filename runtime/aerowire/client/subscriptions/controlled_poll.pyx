@@ -19,24 +19,24 @@ cdef object CONTINUE = Action.CONTINUE
 
 
 cdef int poll_controlled(ImageBase image, object handler, int fragment_limit, int64_t limit_position) except -1:
-    cdef int64_t initial_position = counter_get(image._subscriber_position)
+    cdef int64_t initial_position = counter_get(image.subscriber_position)
     cdef int index = index_by_position(initial_position, image.position_bits_to_shift)
     cdef int32_t initial_offset = compute_frame_offset(initial_position, image.term_buffer_length)
     cdef int32_t offset = initial_offset
     cdef int32_t limit_offset
-    cdef const uint8_t* term = image._terms[index]
+    cdef const uint8_t* term = image.terms[index]
     cdef const uint8_t* frame
     cdef int32_t length, step = STEP_NONE
     cdef int fragments = 0, paddings = 0
-    cdef Header header = image._header
-    cdef object action, view = image._views[index]
+    cdef Header header = image.header
+    cdef object action, view = image.term_views[index]
     if initial_position >= limit_position or frame_length_acquire(term + offset) <= 0:
         return 0
     limit_offset = compute_limit_offset(initial_position, limit_position, offset, image.term_buffer_length)
     image.require_idle()
-    image._is_polling = True
+    image.is_polling = True
     try:
-        while fragments < fragment_limit and offset < limit_offset and image._state == STATE_OPEN:
+        while fragments < fragment_limit and offset < limit_offset and image.handle_state == STATE_OPEN:
             frame = term + offset
             length = frame_length_acquire(frame)
             step = frame_step(length, image.term_buffer_length - offset)
@@ -65,16 +65,16 @@ cdef int poll_controlled(ImageBase image, object handler, int fragment_limit, in
                 raise TypeError(f"a controlled fragment handler returns an Action or None, not {action!r}")
             initial_position += offset - initial_offset
             initial_offset = offset
-            if image._state == STATE_OPEN:
-                counter_set(image._subscriber_position, initial_position)
+            if image.handle_state == STATE_OPEN:
+                counter_set(image.subscriber_position, initial_position)
     except Exception as error:
-        if image._subscriber_error_handler is None:
+        if image.subscriber_error_handler is None:
             raise
-        image._subscriber_error_handler(error)
+        image.subscriber_error_handler(error)
     finally:
-        image._is_polling = False
-        if image._state == STATE_OPEN and offset != initial_offset:
-            counter_set(image._subscriber_position, initial_position + (offset - initial_offset))
-    if step == STEP_MALFORMED and fragments == 0 and offset == initial_offset and image._state == STATE_OPEN:
+        image.is_polling = False
+        if image.handle_state == STATE_OPEN and offset != initial_offset:
+            counter_set(image.subscriber_position, initial_position + (offset - initial_offset))
+    if step == STEP_MALFORMED and fragments == 0 and offset == initial_offset and image.handle_state == STATE_OPEN:
         image.end_malformed(initial_position, length)
     return fragments

@@ -47,11 +47,11 @@ cdef bint poll_rows(ImageBase image, FixedLengthRows rows) except *:
     if rows.row_length > image.term_buffer_length:
         raise ValueError(f"an item of {rows.row_length} bytes is longer than a term of {image.term_buffer_length}")
     while rows.filled < rows.count:
-        position = counter_get(image._subscriber_position)
+        position = counter_get(image.subscriber_position)
         begin = offset = compute_frame_offset(position, image.term_buffer_length)
-        term = image._terms[index_by_position(position, image.position_bits_to_shift)]
+        term = image.terms[index_by_position(position, image.position_bits_to_shift)]
         outcome = copy_rows(term, &offset, image.term_buffer_length, rows, &paddings, &length)
-        counter_set(image._subscriber_position, position + (offset - begin))
+        counter_set(image.subscriber_position, position + (offset - begin))
         if outcome != 0:
             if outcome > 0 and rows.filled == 0:
                 raise ValueError(f"the next payload has {outcome - DATA_HEADER_LENGTH} bytes, an item of the array {rows.row_length}")

@@ -11,9 +11,9 @@ cdef class Header:
     cdef readonly int32_t initial_term_id
     cdef int bits
     cdef int64_t fragmented_length      # log bytes of a reassembled message; 0: this is one frame
-    cdef int32_t _builder_key           # the image's session, whatever the frame says: by which assemblers know its messages
-    cdef object _hold                   # keeps `frame` and `payload_address` mapped
-    cdef object _image
-    cdef uint8_t _copy[DATA_HEADER_LENGTH]
+    cdef int32_t builder_key            # the image's session, whatever the frame says: by which assemblers know its messages
+    cdef object hold                    # keeps `frame` and `payload_address` mapped
+    cdef object source                  # the image
+    cdef uint8_t frame_copy[DATA_HEADER_LENGTH]
 
     cdef int require_frame(self) except -1

@@ -104,12 +104,12 @@ cdef class Header:
     @property
     def image(self):
         """Image that delivered it."""
-        return self._image
+        return self.source
 
     @property
     def context(self):
         """As `image`, under Aeron's name."""
-        return self._image
+        return self.source
 
     @property
     def position_bits_to_shift(self):

@@ -53,15 +53,15 @@ cdef class Image(ImageBase):
         Returns how many fragments were delivered; 0 also when the stream has gone. Pass a FragmentAssembler to get whole messages.
         Raises what the handler raises, and ClosedError when the subscription is closed.
         """
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             return self.end_result()
-        if self._subscriber_error_handler is None:
+        if self.subscriber_error_handler is None:
             return self.poll_fragments(handler, int32_of("fragment_limit", fragment_limit), INT64_MAX)
         return self.poll_reporting(handler, int32_of("fragment_limit", fragment_limit), INT64_MAX)
 
     def bounded_poll(self, handler, limit_position, fragment_limit=10):
         """As `poll`, but deliver only fragments that begin before `limit_position`."""
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             return self.end_result()
         return self.poll_reporting(handler, int32_of("fragment_limit", fragment_limit), int64_of("limit_position", limit_position))
 
@@ -71,13 +71,13 @@ cdef class Image(ImageBase):
         ABORT leaves the fragment for the next poll and ends this one, BREAK ends this one after it, COMMIT moves the position past it at
         once and goes on, CONTINUE goes on. Pass a ControlledFragmentAssembler to get whole messages.
         """
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             return self.end_result()
         return poll_controlled(self, handler, int32_of("fragment_limit", fragment_limit), INT64_MAX)
 
     def bounded_controlled_poll(self, handler, limit_position, fragment_limit=10):
         """As `controlled_poll`, but deliver only fragments that begin before `limit_position`."""
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             return self.end_result()
         return poll_controlled(self, handler, int32_of("fragment_limit", fragment_limit), int64_of("limit_position", limit_position))
 
@@ -87,7 +87,7 @@ cdef class Image(ImageBase):
         The frames come with their headers and alignment, at most `length_limit` bytes; padding comes alone, whatever its length. Returns
         how many bytes were handed over; 0 when nothing is there or the next frame is longer than `length_limit`. See also `poll_block`.
         """
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             return self.end_result()
         return poll_frames(self, handler, int32_of("length_limit", length_limit), False)
 
@@ -97,14 +97,14 @@ cdef class Image(ImageBase):
 
         `file` is a raw binary file open for reading; it stays open as long as somebody refers to it.
         """
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             return self.end_result()
         return poll_frames(self, handler, int32_of("length_limit", length_limit), True)
 
     def poll_many(self, fragment_limit):
         """Copy up to `fragment_limit` fragments out and count them as read; return a FragmentBatch, empty when nothing is there."""
-        cdef FragmentBatch batch = self._batches.take()
-        if self._state != STATE_OPEN:
+        cdef FragmentBatch batch = self.batches.take()
+        if self.handle_state != STATE_OPEN:
             self.end_result()
         else:
             self.poll_batch(batch, int32_of("fragment_limit", fragment_limit))
@@ -113,7 +113,7 @@ cdef class Image(ImageBase):
     def poll_into(self, array):
         """Copy payloads into the items of `array` and count them as read; return how many: see Subscription.poll_into."""
         cdef FixedLengthRows rows = FixedLengthRows(array)
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             return self.end_result()
         poll_rows(self, rows)
         return rows.filled
@@ -124,34 +124,34 @@ cdef class Image(ImageBase):
         Returns a Block, to be used as a context manager: `with image.poll_block(65536) as block:`. The position moves at its release, so
         until then the publisher cannot write over it. An empty (false) Block when nothing is there. While a block is out, polling raises.
         """
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.end_result()
             return Block.__new__(Block)
         return lend(self, int32_of("length_limit", length_limit))
 
     cdef int poll_reporting(self, object handler, int fragment_limit, int64_t limit_position) except -1:
-        if self._subscriber_error_handler is None:
+        if self.subscriber_error_handler is None:
             return self.poll_fragments(handler, fragment_limit, limit_position)
-        self._fragments_read = 0
+        self.fragments_read = 0
         try:
             return self.poll_fragments(handler, fragment_limit, limit_position)
         except Exception as error:
-            if self._fragments_read == 0:
+            if self.fragments_read == 0:
                 raise  # not from the handler: nothing was delivered
-            self._subscriber_error_handler(error)
-            return self._fragments_read
+            self.subscriber_error_handler(error)
+            return self.fragments_read
 
     cdef int poll_fragments(self, object handler, int fragment_limit, int64_t limit_position) except -1:
-        cdef int64_t initial_position = counter_get(self._subscriber_position)
+        cdef int64_t initial_position = counter_get(self.subscriber_position)
         cdef int index = index_by_position(initial_position, self.position_bits_to_shift)
         cdef int32_t initial_offset = compute_frame_offset(initial_position, self.term_buffer_length)
         cdef int32_t offset = initial_offset
         cdef int32_t limit_offset
-        cdef const uint8_t* term = self._terms[index]
+        cdef const uint8_t* term = self.terms[index]
         cdef const uint8_t* frame
         cdef int32_t length, step = STEP_NONE
         cdef int fragments = 0, paddings = 0
-        cdef int heel = 0 if self._is_behind else PREFETCH_AFTER
+        cdef int heel = 0 if self.is_behind else PREFETCH_AFTER
         cdef Header header
         cdef FragmentAssembler assembler = None
         cdef object view, length_object = None
@@ -162,9 +162,9 @@ cdef class Image(ImageBase):
             return 0
         limit_offset = compute_limit_offset(initial_position, limit_position, offset, self.term_buffer_length)
         self.require_idle()
-        self._is_polling = True
-        header = self._header
-        view = self._views[index]
+        self.is_polling = True
+        header = self.header
+        view = self.term_views[index]
         if type(handler) is FragmentAssembler:
             assembler = <FragmentAssembler>handler
             handler = assembler.delegate
@@ -196,7 +196,7 @@ cdef class Image(ImageBase):
                     if length != length_of_object:
                         length_object = length
                         length_of_object = length
-                    offset_object = number_of(&self._numbers, header.payload_address - term)
+                    offset_object = number_of(&self.numbers, header.payload_address - term)
                     if offset_object is NULL:
                         raise MemoryError("an int")
                     arguments[2] = offset_object
@@ -205,15 +205,15 @@ cdef class Image(ImageBase):
                         PyObject_Vectorcall(handler, arguments + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
                     finally:
                         Py_DECREF(<object>offset_object)
-                if self._state != STATE_OPEN:
+                if self.handle_state != STATE_OPEN:
                     break
         finally:
-            self._is_polling = False
-            self._is_behind = fragments == fragment_limit
-            self._fragments_read = fragments
-            if self._state == STATE_OPEN:
-                counter_set(self._subscriber_position, initial_position + (offset - initial_offset))
-        if step == STEP_MALFORMED and offset == initial_offset and self._state == STATE_OPEN:
+            self.is_polling = False
+            self.is_behind = fragments == fragment_limit
+            self.fragments_read = fragments
+            if self.handle_state == STATE_OPEN:
+                counter_set(self.subscriber_position, initial_position + (offset - initial_offset))
+        if step == STEP_MALFORMED and offset == initial_offset and self.handle_state == STATE_OPEN:
             self.end_malformed(initial_position, length)
         return fragments
 
@@ -221,20 +221,20 @@ cdef class Image(ImageBase):
         cdef int64_t position, expected
         cdef int32_t begin, offset, length, count, step
         cdef const uint8_t* term
-        cdef int32_t already = batch._count
+        cdef int32_t already = batch.count
         cdef int32_t paddings = PADDINGS_MAX
         self.require_idle()
-        while batch._count - already < fragment_limit and paddings > 0:
-            position = counter_get(self._subscriber_position)
+        while batch.count - already < fragment_limit and paddings > 0:
+            position = counter_get(self.subscriber_position)
             begin = compute_frame_offset(position, self.term_buffer_length)
-            term = self._terms[index_by_position(position, self.position_bits_to_shift)]
+            term = self.terms[index_by_position(position, self.position_bits_to_shift)]
             length = frame_length_acquire(term + begin)
             step = frame_step(length, self.term_buffer_length - begin)
             if step <= 0:
                 if step == STEP_MALFORMED:
                     self.end_malformed(position, length)
                 break
-            count = fragment_limit - (batch._count - already)
+            count = fragment_limit - (batch.count - already)
             expected = <int64_t>length * (count if count < RESERVED_COUNT else RESERVED_COUNT)
             if expected > self.term_buffer_length - begin:
                 expected = self.term_buffer_length - begin
@@ -242,5 +242,5 @@ cdef class Image(ImageBase):
             offset = batch.take(term, begin, self.term_buffer_length, count, &paddings)
             if offset == begin:
                 break                       # the frame is not what it was: the next poll looks again
-            counter_set(self._subscriber_position, position + (offset - begin))
-        return batch._count - already
+            counter_set(self.subscriber_position, position + (offset - begin))
+        return batch.count - already

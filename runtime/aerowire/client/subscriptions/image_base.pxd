@@ -18,19 +18,19 @@ cdef class ImageBase(Handle):
     cdef LogBuffers _logs
     cdef object _hold                   # the log's mapping
     cdef CountersReader _counters
-    cdef int64_t* _subscriber_position
-    cdef const uint8_t* _terms[PARTITION_COUNT]
-    cdef BatchPool _batches
-    cdef tuple _views                   # a read-only memoryview of each term
-    cdef Header _header
-    cdef Numbers _numbers               # offsets that handlers are called with
+    cdef int64_t* subscriber_position
+    cdef const uint8_t* terms[PARTITION_COUNT]
+    cdef BatchPool batches
+    cdef tuple term_views               # a read-only memoryview of each term
+    cdef Header header
+    cdef Numbers numbers                # offsets that handlers are called with
     cdef object _subscription           # weak
-    cdef object _subscriber_error_handler   # None: what a handler raises goes to the poll's caller
+    cdef object subscriber_error_handler    # None: what a handler raises goes to the poll's caller
     cdef object _file                   # the log's file, once raw_poll has asked for it
-    cdef int _fragments_read            # by the last poll
-    cdef bint _is_polling
-    cdef bint _is_behind                # the last poll ended at its limit: there is more, and the writer is far enough ahead to read on
-    cdef bint _is_lent                  # a block is out
+    cdef int fragments_read             # by the last poll
+    cdef bint is_polling
+    cdef bint is_behind                 # the last poll ended at its limit: there is more, and the writer is far enough ahead to read on
+    cdef bint is_lent                   # a block is out
     cdef int64_t _final_position
     cdef int64_t _final_end_of_stream_position
     cdef bint _final_is_revoked

@@ -33,8 +33,8 @@ cdef class ImageBase(Handle):
                  subscriber_error_handler=None):
         cdef Mapping mapping = logs.hold()
         cdef int64_t start
-        self._subscriber_position = counters.value_address(subscriber_position_id)
-        if self._subscriber_position is NULL:
+        self.subscriber_position = counters.value_address(subscriber_position_id)
+        if self.subscriber_position is NULL:
             raise ValueError(f"subscriber position counter {subscriber_position_id} is outside the counters buffer")
         self._subscription = weakref.ref(subscription) if subscription is not None else None
         self._logs = logs
@@ -49,24 +49,24 @@ cdef class ImageBase(Handle):
         self.term_buffer_length = logs.term_length
         self.mtu_length = logs.mtu_length
         self.position_bits_to_shift = logs.bits
-        self.join_position = counter_get(self._subscriber_position)
+        self.join_position = counter_get(self.subscriber_position)
         views = []
         for index in range(PARTITION_COUNT):
-            self._terms[index] = logs.term_address(index)
-            start = self._terms[index] - mapping.address
+            self.terms[index] = logs.term_address(index)
+            start = self.terms[index] - mapping.address
             views.append(memoryview(mapping)[start:start + logs.term_length].toreadonly())
-        self._views = tuple(views)
-        self._batches = BatchPool()
-        self._header = Header.__new__(Header)
-        self._header.initial_term_id = logs.initial_term_id
-        self._header.bits = logs.bits
-        self._header._hold = mapping
-        self._header._image = self
-        self._header._builder_key = session_id
-        self._subscriber_error_handler = subscriber_error_handler
+        self.term_views = tuple(views)
+        self.batches = BatchPool()
+        self.header = Header.__new__(Header)
+        self.header.initial_term_id = logs.initial_term_id
+        self.header.bits = logs.bits
+        self.header.hold = mapping
+        self.header.source = self
+        self.header.builder_key = session_id
+        self.subscriber_error_handler = subscriber_error_handler
 
     def __dealloc__(self):
-        numbers_clear(&self._numbers)
+        numbers_clear(&self.numbers)
 
     def _repr_html_(self):
         """Render as a table, for notebooks."""
@@ -89,7 +89,7 @@ cdef class ImageBase(Handle):
     @property
     def end_of_stream_position(self):
         """Position at which the publication ended; 2**63 - 1 while it goes on."""
-        return self._logs.end_of_stream_position() if self._state == STATE_OPEN else self._final_end_of_stream_position
+        return self._logs.end_of_stream_position() if self.handle_state == STATE_OPEN else self._final_end_of_stream_position
 
     @property
     def is_end_of_stream(self):
@@ -99,16 +99,16 @@ cdef class ImageBase(Handle):
     @property
     def is_publication_revoked(self):
         """Whether the publication was revoked: what was not read yet is void."""
-        return self._logs.is_revoked() if self._state == STATE_OPEN else self._final_is_revoked
+        return self._logs.is_revoked() if self.handle_state == STATE_OPEN else self._final_is_revoked
 
     @property
     def active_transport_count(self):
         """How many destinations the stream is arriving at; 0 for IPC and when the stream has gone."""
-        return self._logs.active_transport_count() if self._state == STATE_OPEN else 0
+        return self._logs.active_transport_count() if self.handle_state == STATE_OPEN else 0
 
     def _end(self, int state, failure=None):
-        if self._state == STATE_OPEN and state != STATE_FORKED:
-            self._final_position = counter_get(self._subscriber_position)
+        if self.handle_state == STATE_OPEN and state != STATE_FORKED:
+            self._final_position = counter_get(self.subscriber_position)
             self._final_end_of_stream_position = self._logs.end_of_stream_position()
             self._final_is_revoked = self._logs.is_revoked()
         Handle._end(self, state, failure)
@@ -116,12 +116,12 @@ cdef class ImageBase(Handle):
     @property
     def failure(self):
         """The MalformedFrameError that ended the image; None while it is open, and where its stream has gone for another reason."""
-        return self._failure if self._state == STATE_UNAVAILABLE else None
+        return self.ended_by if self.handle_state == STATE_UNAVAILABLE else None
 
     @property
     def file(self):
         """The log's file, open for reading, as `raw_poll` hands it out. Aeron: fileChannel."""
-        if self._state != STATE_OPEN and self._file is None:
+        if self.handle_state != STATE_OPEN and self._file is None:
             self.raise_not_open()
         return self.log_file()
 
@@ -142,12 +142,12 @@ cdef class ImageBase(Handle):
         return self._file
 
     cdef object end_result(self):
-        if self._state != STATE_UNAVAILABLE:
+        if self.handle_state != STATE_UNAVAILABLE:
             self.raise_not_open()
         return 0
 
     cdef int64_t current_position(self) noexcept nogil:
-        return counter_get(self._subscriber_position) if self._state == STATE_OPEN else self._final_position
+        return counter_get(self.subscriber_position) if self.handle_state == STATE_OPEN else self._final_position
 
     cdef int end_malformed(self, int64_t position, int32_t frame_length) except -1:
         cdef int32_t room = self.term_buffer_length - compute_frame_offset(position, self.term_buffer_length)
@@ -160,8 +160,8 @@ cdef class ImageBase(Handle):
         return 0
 
     cdef int require_idle(self) except -1:
-        if self._is_polling:
+        if self.is_polling:
             raise AerowireError("an image is polled by its own handler or by two threads", where=self, expected="one poll at a time")
-        if self._is_lent:
+        if self.is_lent:
             raise AerowireError("an image is polled while a block of it is out", where=self, hint="release the block first")
         return 0

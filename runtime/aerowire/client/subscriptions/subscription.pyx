@@ -22,7 +22,7 @@ cdef inline Image take_turn(tuple images, Py_ssize_t* index):
     # the image whose turn it is, None where it is closed; the index moves to the next one
     cdef Image image = <Image>PyTuple_GET_ITEM(images, index[0])
     index[0] = 0 if index[0] + 1 == PyTuple_GET_SIZE(images) else index[0] + 1
-    return image if image._state == STATE_OPEN else None
+    return image if image.handle_state == STATE_OPEN else None
 
 
 @cython.final
@@ -35,7 +35,7 @@ cdef class Subscription(StreamHandle):
 
     def __init__(self, conductor, *, str channel not None, int32_t stream_id, int64_t registration_id, available_image_handler=None,
                  unavailable_image_handler=None):
-        self._conductor = conductor
+        self.conductor = conductor
         self._images = ()
         self._batches = BatchPool()
         self.channel = channel
@@ -70,7 +70,7 @@ cdef class Subscription(StreamHandle):
 
     def _wait_for_driver(self):
         """Have a driver and a conductor that live in this thread do their work: what brings images and messages."""
-        self._conductor.work_while_waiting()
+        self.conductor.work_while_waiting()
 
     def __repr__(self):
         return (f"Subscription(channel={self.channel!r}, stream_id={self.stream_id}, registration_id={self.registration_id}, "
@@ -90,15 +90,15 @@ cdef class Subscription(StreamHandle):
         cdef Image image
         cdef int fragments = 0
         cdef int limit = int32_of("fragment_limit", fragment_limit)
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         images = self._images
         count = PyTuple_GET_SIZE(images)
         if count == 1:
             image = <Image>PyTuple_GET_ITEM(images, 0)
-            if image._state != STATE_OPEN:
+            if image.handle_state != STATE_OPEN:
                 return 0
-            if image._subscriber_error_handler is None:
+            if image.subscriber_error_handler is None:
                 return image.poll_fragments(handler, limit, INT64_MAX)
             return image.poll_reporting(handler, limit, INT64_MAX)
         index = self.start_index(count)
@@ -120,7 +120,7 @@ cdef class Subscription(StreamHandle):
         cdef Image image
         cdef int fragments = 0
         cdef int limit = int32_of("fragment_limit", fragment_limit)
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         images = self._images
         count = PyTuple_GET_SIZE(images)
@@ -149,7 +149,7 @@ cdef class Subscription(StreamHandle):
         cdef Image image
         cdef int fragments = 0
         cdef int limit = int32_of("fragment_limit", fragment_limit)
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         images = self._images
         count = PyTuple_GET_SIZE(images)
@@ -169,7 +169,7 @@ cdef class Subscription(StreamHandle):
         cdef Image image
         cdef Block block
         cdef int limit = int32_of("length_limit", length_limit)
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         images = self._images
         count = PyTuple_GET_SIZE(images)
@@ -192,7 +192,7 @@ cdef class Subscription(StreamHandle):
         cdef Py_ssize_t count, index, i
         cdef Image image
         cdef FixedLengthRows rows
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         rows = FixedLengthRows(array)
         images = self._images
@@ -223,9 +223,9 @@ cdef class Subscription(StreamHandle):
     def is_connected(self):
         """Whether there is an open image."""
         cdef Image image
-        if self._state == STATE_OPEN:
+        if self.handle_state == STATE_OPEN:
             for image in self._images:
-                if image._state == STATE_OPEN:
+                if image.handle_state == STATE_OPEN:
                     return True
         return False
 
@@ -253,11 +253,11 @@ cdef class Subscription(StreamHandle):
 
         A channel that does not leave the port open comes back as it is. Aeron: Subscription.tryResolveChannelEndpointPort.
         """
-        return self._conductor.resolve_endpoint_port(self)
+        return self.conductor.resolve_endpoint_port(self)
 
     def close(self):
         """Leave the stream: its images end, and the unavailable-image handler is called for each. A second call does nothing."""
-        self._conductor.close_subscription(self)
+        self.conductor.close_subscription(self)
 
     def _set_channel_status_id(self, int32_t counter_id):
         self.channel_status_id = counter_id
@@ -280,11 +280,11 @@ cdef class Subscription(StreamHandle):
 
     def _on_image_failed(self, Image image not None):
         """Image: a frame of its log cannot be stepped over; the conductor tells the application and the driver."""
-        self._conductor.on_image_failed(self, image)
+        self.conductor.on_image_failed(self, image)
 
     def _reject_image(self, int64_t correlation_id, int64_t position, str reason not None):
         """Image: have the driver reject one of the images, and wait for it."""
-        self._conductor.wait(self._conductor.requests.start_rejection(correlation_id, position, reason))
+        self.conductor.wait(self.conductor.requests.start_rejection(correlation_id, position, reason))
 
     cdef object reader(self):
         if self._reader is None:
@@ -294,10 +294,10 @@ cdef class Subscription(StreamHandle):
     cdef int64_t poll_all_frames(self, object handler, int32_t length_limit, bint is_raw) except -1:
         cdef Image image
         cdef int64_t length = 0
-        if self._state != STATE_OPEN:
+        if self.handle_state != STATE_OPEN:
             self.raise_not_open()
         for image in self._images:
-            if image._state == STATE_OPEN:
+            if image.handle_state == STATE_OPEN:
                 length += poll_frames(image, handler, length_limit, is_raw)
         return length
 
