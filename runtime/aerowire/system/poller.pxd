@@ -17,7 +17,7 @@ cdef class PortPoller:
     Up to `walk_limit` ports (1) every port counts as ready; above, epoll says. Ports without a descriptor are always ready."""
 
     cdef int _epoll
-    cdef int _count
+    cdef int count
     cdef int _capacity
     cdef int _walk_limit
     cdef int _next

@@ -60,20 +60,20 @@ cdef class PortPoller:
 
     cdef int attach(self, DatagramPort port, void* token) noexcept nogil:
         cdef int outcome, index
-        for index in range(self._count):
+        for index in range(self.count):
             if self._watched[index].port == <void*>port:
                 return -EEXIST
-        if self._count == self._capacity and not grow(<void**>&self._watched, &self._capacity, sizeof(WatchedPort), WATCHED_MAX):
+        if self.count == self._capacity and not grow(<void**>&self._watched, &self._capacity, sizeof(WatchedPort), WATCHED_MAX):
             return -ENOMEM
-        self._watched[self._count].port = <void*>port
-        self._watched[self._count].token = token
-        self._watched[self._count].descriptor = port.file_descriptor()
-        if self._count >= self._walk_limit:
-            outcome = self._watch(0 if self._count == self._walk_limit else self._count, self._count + 1)
+        self._watched[self.count].port = <void*>port
+        self._watched[self.count].token = token
+        self._watched[self.count].descriptor = port.file_descriptor()
+        if self.count >= self._walk_limit:
+            outcome = self._watch(0 if self.count == self._walk_limit else self.count, self.count + 1)
             if outcome < 0:
                 return outcome
-        self._silent += self._watched[self._count].descriptor < 0
-        self._count += 1
+        self._silent += self._watched[self.count].descriptor < 0
+        self.count += 1
         return 0
 
     cdef int _watch(self, int first, int end) noexcept nogil:
@@ -101,32 +101,32 @@ cdef class PortPoller:
 
     cdef int detach(self, DatagramPort port) noexcept nogil:
         cdef int index
-        for index in range(self._count):
+        for index in range(self.count):
             if self._watched[index].port == <void*>port:
-                if self._count == self._walk_limit + 1:
-                    self._unwatch(0, self._count)
-                elif self._count > self._walk_limit:
+                if self.count == self._walk_limit + 1:
+                    self._unwatch(0, self.count)
+                elif self.count > self._walk_limit:
                     self._unwatch(index, index + 1)
                 self._silent -= self._watched[index].descriptor < 0
-                self._count -= 1
-                self._watched[index] = self._watched[self._count]
+                self.count -= 1
+                self._watched[index] = self._watched[self.count]
                 return 1
         return 0
 
     cdef int ready(self, void** tokens, int capacity) noexcept nogil:
         cdef int found = 0
         cdef int events, index
-        cdef bint walk = self._count <= self._walk_limit
-        if self._count == 0:
+        cdef bint walk = self.count <= self._walk_limit
+        if self.count == 0:
             return 0
         if walk or self._silent:
-            if self._next >= self._count:
+            if self._next >= self.count:
                 self._next = 0
-            for index in range(self._count):
+            for index in range(self.count):
                 if found == capacity:
                     break
-                if walk or self._watched[(self._next + index) % self._count].descriptor < 0:
-                    tokens[found] = self._watched[(self._next + index) % self._count].token
+                if walk or self._watched[(self._next + index) % self.count].descriptor < 0:
+                    tokens[found] = self._watched[(self._next + index) % self.count].token
                     found += 1
             self._next += 1
         if walk or found == capacity:
@@ -161,4 +161,4 @@ cdef class PortPoller:
         return [<object>tokens[index] for index in range(found)]
 
     def __len__(self) -> int:
-        return self._count
+        return self.count

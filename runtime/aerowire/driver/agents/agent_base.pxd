@@ -18,17 +18,17 @@ cdef enum:
 cdef class DriverAgent(NativeAgent):
     """Reads the conductor's commands at the top of its cycle, and measures its cycles."""
 
-    cdef ClockPort _clock
-    cdef SystemCounters _system
-    cdef EventQueue _events
-    cdef CommandQueue _commands
-    cdef DutyCycle _cycle
+    cdef ClockPort clock
+    cdef SystemCounters system
+    cdef EventQueue events
+    cdef CommandQueue commands
+    cdef DutyCycle cycle
 
     # Counters by id: longest cycle, cycles longer than the threshold.
-    cdef int _set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int cycle_max_id, int cycle_exceeded_id,
+    cdef int set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int cycle_max_id, int cycle_exceeded_id,
                      int64_t cycle_threshold_ns) except -1
-    cdef int _take_commands(self, int64_t now_ns) noexcept nogil
-    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil    # once a command; subclasses override
+    cdef int take_commands(self, int64_t now_ns) noexcept nogil
+    cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil     # once a command; subclasses override
 
 
 @cython.final

@@ -19,42 +19,42 @@ cdef class DriverAgent(NativeAgent):
     Invariant: a command is taken only when its answer has room, and its subject is held until it was taken.
     """
 
-    cdef int _set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int cycle_max_id, int cycle_exceeded_id,
+    cdef int set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int cycle_max_id, int cycle_exceeded_id,
                      int64_t cycle_threshold_ns) except -1:
-        self._clock = clock
-        self._system = system
-        self._events = events
-        self._commands = CommandQueue()
-        self._cycle.threshold_ns = cycle_threshold_ns
-        self._cycle.cycle_time_max = system.address[cycle_max_id]
-        self._cycle.cycle_time_exceeded = system.address[cycle_exceeded_id]
+        self.clock = clock
+        self.system = system
+        self.events = events
+        self.commands = CommandQueue()
+        self.cycle.threshold_ns = cycle_threshold_ns
+        self.cycle.cycle_time_max = system.address[cycle_max_id]
+        self.cycle.cycle_time_exceeded = system.address[cycle_exceeded_id]
         return 0
 
     cdef void on_start(self) noexcept nogil:
-        duty_cycle_start(&self._cycle, self._clock.nano_time())
+        duty_cycle_start(&self.cycle, self.clock.nano_time())
 
-    cdef int _take_commands(self, int64_t now_ns) noexcept nogil:
+    cdef int take_commands(self, int64_t now_ns) noexcept nogil:
         cdef Command command
         cdef int taken = 0
-        while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
-            self._on_command(&command, now_ns)
-            self._commands.taken()
+        while taken < COMMANDS_PER_CYCLE and self.events.can_answer() and self.commands.poll(&command):
+            self.on_command(&command, now_ns)
+            self.commands.taken()
             taken += 1
         return taken
 
-    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
+    cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil:
         pass
 
     @property
     def free_commands(self) -> int:
         """Commands that can be added before the queue is full."""
-        return self._commands.free_slots()
+        return self.commands.free_slots()
 
     def forget_taken(self) -> None:
         """Release the objects of the commands that the agent has taken; conductor only."""
-        self._commands.forget_taken()
+        self.commands.forget_taken()
 
-    def _put(self, int operation, subject, int32_t a=0, int32_t b=0, *, bint flag=False, int64_t value=0, size_t second=0,
+    def put(self, int operation, subject, int32_t a=0, int32_t b=0, *, bint flag=False, int64_t value=0, size_t second=0,
              bint hold=False, bint awaits=False):
         """Ask the agent for something; conductor only. `hold` keeps the subject until its final event, `awaits` until one answer."""
         cdef Command command
@@ -65,16 +65,16 @@ cdef class DriverAgent(NativeAgent):
         command.value = value
         command.second = <void*>second
         if hold:
-            self._events.hold(subject)
+            self.events.hold(subject)
         if awaits:
-            self._events.await_answer(subject)
+            self.events.await_answer(subject)
         try:
-            self._commands.put(&command, subject)
+            self.commands.put(&command, subject)
         except AgentQueueFullError:
             if hold:
-                self._events.let_go(subject)
+                self.events.let_go(subject)
             if awaits:
-                self._events.answered(subject)
+                self.events.answered(subject)
             raise
 
 

@@ -49,10 +49,10 @@ cdef class ConductorAgent(DriverAgent):
     def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None,
                   ManyToOneRingBuffer to_driver=None, int64_t timer_interval_ns=1_000_000_000,
                   int64_t client_liveness_timeout_ns=10_000_000_000, int64_t cycle_threshold_ns=100_000_000):
-        self._set_up(clock, system, events, SYSTEM_COUNTER_CONDUCTOR_MAX_CYCLE_TIME,
+        self.set_up(clock, system, events, SYSTEM_COUNTER_CONDUCTOR_MAX_CYCLE_TIME,
                      SYSTEM_COUNTER_CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED, cycle_threshold_ns)
-        self._counters = system._counters
-        events._failed_offers = system.address[SYSTEM_COUNTER_CONDUCTOR_PROXY_FAILS]
+        self._counters = system.counters
+        events.failed_offers = system.address[SYSTEM_COUNTER_CONDUCTOR_PROXY_FAILS]
         self._to_driver = to_driver
         self._ipc_publications = PointerArray()
         self._network_publications = PointerArray()
@@ -68,21 +68,21 @@ cdef class ConductorAgent(DriverAgent):
         return "driver-conductor"
 
     cdef void on_start(self) noexcept nogil:
-        cdef int64_t now_ns = self._clock.nano_time()
-        duty_cycle_start(&self._cycle, now_ns)
+        cdef int64_t now_ns = self.clock.nano_time()
+        duty_cycle_start(&self.cycle, now_ns)
         self._timer_deadline_ns = now_ns + self._timer_interval_ns
         self._last_moved_ns = now_ns
         if self._to_driver is not None:
-            self._to_driver.set_consumer_heartbeat(self._clock.epoch_ms())
+            self._to_driver.set_consumer_heartbeat(self.clock.epoch_ms())
 
     cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
         cdef int work_count = 0
-        duty_cycle_measure(&self._cycle, now_ns)
+        duty_cycle_measure(&self.cycle, now_ns)
         if self._timer_deadline_ns - now_ns <= 0:
             self._timer_deadline_ns = now_ns + self._timer_interval_ns
             self._on_timer(now_ns, epoch_ms)
             work_count = 1
-        work_count += self._take_commands(now_ns)
+        work_count += self.take_commands(now_ns)
         work_count += self._watch_commands()
         work_count += self._track_streams(now_ns, epoch_ms)
         return work_count
@@ -118,7 +118,7 @@ cdef class ConductorAgent(DriverAgent):
             return 0
         self._signalled_position = position
         if self._to_driver.consumer_position() != position:
-            self._events.signal()
+            self.events.signal()
             return 1
         return 0
 
@@ -131,17 +131,17 @@ cdef class ConductorAgent(DriverAgent):
         self._check_clients()
         i = self._network_publications.count - 1
         while i >= 0:
-            if (<NetworkPublication>self._network_publications.items[i]).on_time_event(now_ns, self._events):
+            if (<NetworkPublication>self._network_publications.items[i]).on_time_event(now_ns, self.events):
                 self._network_publications.remove_at(i)
             i -= 1
         i = self._images.count - 1
         while i >= 0:
-            if (<PublicationImage>self._images.items[i]).on_time_event(now_ns, self._events):
+            if (<PublicationImage>self._images.items[i]).on_time_event(now_ns, self.events):
                 self._images.remove_at(i)
             i -= 1
         i = self._ipc_publications.count - 1
         while i >= 0:
-            if (<IpcPublication>self._ipc_publications.items[i]).on_time_event(now_ns, self._events):
+            if (<IpcPublication>self._ipc_publications.items[i]).on_time_event(now_ns, self.events):
                 self._ipc_publications.remove_at(i)
             i -= 1
 
@@ -152,9 +152,9 @@ cdef class ConductorAgent(DriverAgent):
             self._blocked_position = position
             self._last_moved_ns = now_ns
             return
-        self._events.signal()
+        self.events.signal()
         if self._last_moved_ns + self._client_timeout_ns - now_ns < 0:
-            self._events.offer_or_retry(EVENT_COMMANDS_BLOCKED, NULL, 0, 0)
+            self.events.offer_or_retry(EVENT_COMMANDS_BLOCKED, NULL, 0, 0)
 
     cdef void _check_clients(self) noexcept nogil:
         cdef int i = self._clients.count - 1
@@ -165,21 +165,21 @@ cdef class ConductorAgent(DriverAgent):
             client = self._clients.at(i)
             heartbeat_ms = counter_get(client.heartbeat)
             if heartbeat_ms == 0 or heartbeat_age_ns(&client.watch, &self._look, heartbeat_ms) // NS_PER_MS > self._client_timeout_ns // NS_PER_MS:
-                record = self._events.claim(EVENT_CLIENT_TIMEOUT, NULL) if self._events.has_timer_room() else NULL
+                record = self.events.claim(EVENT_CLIENT_TIMEOUT, NULL) if self.events.has_timer_room() else NULL
                 if record is NULL:
                     return
                 record.values[0] = client.client_id
                 record.values[1] = client.counter_id
                 record.values[2] = heartbeat_ms == 0
-                self._events.publish(record)
+                self.events.publish(record)
                 if heartbeat_ms != 0:
-                    counter_increment(self._system.address[SYSTEM_COUNTER_CLIENT_TIMEOUTS])
+                    counter_increment(self.system.address[SYSTEM_COUNTER_CLIENT_TIMEOUTS])
                 self._clients.remove_at(i)
             i -= 1
 
     # ---- commands
 
-    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
+    cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil:
         if command.operation == OPERATION_ADD_IPC_PUBLICATION:
             self._ipc_publications.add(command.subject)
         elif command.operation == OPERATION_ADD_NETWORK_PUBLICATION:
@@ -189,11 +189,11 @@ cdef class ConductorAgent(DriverAgent):
         elif command.operation == OPERATION_CLOSE_IPC_PUBLICATION:
             (<IpcPublication>command.subject).on_closed()
             # One that was revoked may be over at once: its final event is posted, and nobody holds it any more.
-            if command.flag and (<IpcPublication>command.subject).on_time_event(now_ns, self._events):
+            if command.flag and (<IpcPublication>command.subject).on_time_event(now_ns, self.events):
                 self._ipc_publications.remove(command.subject)
         elif command.operation == OPERATION_CLOSE_NETWORK_PUBLICATION:
             (<NetworkPublication>command.subject).on_closed()
-            if command.flag and (<NetworkPublication>command.subject).on_time_event(now_ns, self._events):
+            if command.flag and (<NetworkPublication>command.subject).on_time_event(now_ns, self.events):
                 self._network_publications.remove(command.subject)
         elif command.operation == OPERATION_LINK_SUBSCRIBER:
             self._link(command, now_ns)
@@ -208,60 +208,60 @@ cdef class ConductorAgent(DriverAgent):
 
     cdef void _link(self, Command* command, int64_t now_ns) noexcept nogil:
         cdef int64_t position = (<Subscribable>command.subject).link_subscriber(command.a, command.value, command.b, now_ns)
-        cdef EventRecord* record = self._events.claim(EVENT_SUBSCRIBER_LINKED, command.subject)
+        cdef EventRecord* record = self.events.claim(EVENT_SUBSCRIBER_LINKED, command.subject)
         if record is not NULL:
             record.values[0] = command.a
             record.values[1] = position
             record.values[2] = command.value
             record.values[3] = position >= 0
-            self._events.publish(record)
+            self.events.publish(record)
 
     cdef void _unlink(self, Command* command) noexcept nogil:
         (<Subscribable>command.subject).unlink_subscriber(command.a)
-        self._events.offer(EVENT_SUBSCRIBER_UNLINKED, command.subject, command.a, command.value)
+        self.events.offer(EVENT_SUBSCRIBER_UNLINKED, command.subject, command.a, command.value)
 
     # ---- conductor
 
     def add_publication(self, publication not None) -> None:
         """Keep an IpcPublication or NetworkPublication in order. Held until PUBLICATION_REMOVED."""
         if isinstance(publication, IpcPublication):
-            self._put(OPERATION_ADD_IPC_PUBLICATION, publication, hold=True)
+            self.put(OPERATION_ADD_IPC_PUBLICATION, publication, hold=True)
         elif isinstance(publication, NetworkPublication):
-            self._put(OPERATION_ADD_NETWORK_PUBLICATION, publication, hold=True)
+            self.put(OPERATION_ADD_NETWORK_PUBLICATION, publication, hold=True)
         else:
             raise TypeError(f"publication: expected IpcPublication or NetworkPublication, actual {type(publication).__name__}")
 
     def close_publication(self, publication not None, *, bint abandoned=False) -> None:
         """Nobody holds a publication any more: end it. One that its client's death left gets the look that the timer has just given others."""
-        self._put(OPERATION_CLOSE_IPC_PUBLICATION if isinstance(publication, IpcPublication) else OPERATION_CLOSE_NETWORK_PUBLICATION, publication,
+        self.put(OPERATION_CLOSE_IPC_PUBLICATION if isinstance(publication, IpcPublication) else OPERATION_CLOSE_NETWORK_PUBLICATION, publication,
                   flag=abandoned)
 
     def add_image(self, PublicationImage image not None) -> None:
         """Keep an image in order. Held until IMAGE_REMOVED."""
-        self._put(OPERATION_ADD_IMAGE, image, hold=True)
+        self.put(OPERATION_ADD_IMAGE, image, hold=True)
 
     def link_subscriber(self, Subscribable stream not None, int32_t position_id, int64_t registration_id, int tether=TETHER_TETHERED) -> None:
         """Let a subscriber join a publication or an image, under a Tether; answered by SUBSCRIBER_LINKED."""
         self._check_position(position_id)
-        self._put(OPERATION_LINK_SUBSCRIBER, stream, position_id, tether, value=registration_id, awaits=True)
+        self.put(OPERATION_LINK_SUBSCRIBER, stream, position_id, tether, value=registration_id, awaits=True)
 
     def unlink_subscriber(self, Subscribable stream not None, int32_t position_id, int64_t registration_id) -> None:
         """Forget a subscriber of a publication or an image; answered by SUBSCRIBER_UNLINKED."""
-        self._put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, value=registration_id, awaits=True)
+        self.put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, value=registration_id, awaits=True)
 
     def reject_publication(self, IpcPublication publication not None) -> None:
         """Let nobody join an IPC publication until its cool-down is over, which COOL_DOWN_OVER tells; the caller unlinks its subscribers."""
-        self._put(OPERATION_REJECT_IPC_PUBLICATION, publication)
+        self.put(OPERATION_REJECT_IPC_PUBLICATION, publication)
 
     def add_client(self, int64_t client_id, int32_t heartbeat_counter_id) -> None:
         """Watch a client's heartbeat; answered by CLIENT_TIMEOUT when it is silent or has closed."""
         self._check_position(heartbeat_counter_id)
-        self._put(OPERATION_ADD_CLIENT, None, heartbeat_counter_id, value=client_id,
+        self.put(OPERATION_ADD_CLIENT, None, heartbeat_counter_id, value=client_id,
                   second=<size_t>self._counters.value_address(heartbeat_counter_id))
 
     def remove_client(self, int64_t client_id) -> None:
         """Watch a client no more."""
-        self._put(OPERATION_REMOVE_CLIENT, None, value=client_id)
+        self.put(OPERATION_REMOVE_CLIENT, None, value=client_id)
 
     def _check_position(self, int32_t counter_id):
         if self._counters.value_address(counter_id) is NULL:

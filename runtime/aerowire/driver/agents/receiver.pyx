@@ -64,9 +64,9 @@ cdef class Receiver(DriverAgent):
                   int64_t cycle_threshold_ns=100_000_000, int64_t reresolution_check_interval_ns=1_000_000_000):
         if not 1 <= batch <= BATCH_MAX:
             raise ValueError(f"receiver's batch: expected 1 to {BATCH_MAX}, actual {batch}")
-        self._set_up(clock, system, events, SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME, SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        self.set_up(clock, system, events, SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME, SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
                      cycle_threshold_ns)
-        self._commands._failed_offers = system.address[SYSTEM_COUNTER_RECEIVER_PROXY_FAILS]
+        self.commands.failed_offers = system.address[SYSTEM_COUNTER_RECEIVER_PROXY_FAILS]
         self._poller = PortPoller(walk_limit=PORTS_WALKED)
         self._images = PointerArray()
         self._controlled = PointerArray()
@@ -81,8 +81,8 @@ cdef class Receiver(DriverAgent):
 
     cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
         cdef int work_count
-        duty_cycle_measure(&self._cycle, now_ns)
-        work_count = self._take_commands(now_ns)
+        duty_cycle_measure(&self.cycle, now_ns)
+        work_count = self.take_commands(now_ns)
         work_count += self._poll_datagrams(now_ns)
         work_count += self._serve_images(now_ns)
         if self._pending.count:
@@ -116,13 +116,13 @@ cdef class Receiver(DriverAgent):
         self._cycle_number += 1
         work_count += ready == PORTS_PER_CYCLE and bytes_received > 0       # there may be more of them, with more to say
         if bytes_received:
-            counter_add(self._system.address[SYSTEM_COUNTER_BYTES_RECEIVED], bytes_received)
+            counter_add(self.system.address[SYSTEM_COUNTER_BYTES_RECEIVED], bytes_received)
         return work_count
 
     cdef int _poll_socket(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns,
                           int64_t* bytes_received) noexcept nogil:
         # A batch costs its set-up even when empty: it is for a socket that had something twice in a row, as often as it is asked.
-        cdef bint is_consecutive = transport.heard_cycle + 1 + self._poller._count // PORTS_PER_CYCLE >= self._cycle_number
+        cdef bint is_consecutive = transport.heard_cycle + 1 + self._poller.count // PORTS_PER_CYCLE >= self._cycle_number
         cdef bint is_busy = is_consecutive and transport.busy_cycles > 1
         cdef int count = self._batch.count if is_busy or transport.quiet_batch > self._batch.count else transport.quiet_batch
         cdef int taken = 0
@@ -161,7 +161,7 @@ cdef class Receiver(DriverAgent):
                            const Address* source, int64_t now_ns) noexcept nogil:
         cdef int frame_type
         if not frame_is_valid(frame, length):
-            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            counter_atomic_add(self.system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return True
         frame_type = frame_header_type(frame)
         if frame_type == FRAME_TYPE_DATA or frame_type == FRAME_TYPE_PAD:
@@ -190,7 +190,7 @@ cdef class Receiver(DriverAgent):
         return True
 
     cdef void _refuse_setup_request(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, int64_t now_ns) noexcept nogil:
-        counter_increment(self._system.address[OWN_COUNTER_SETUP_REQUESTS_REFUSED])
+        counter_increment(self.system.address[OWN_COUNTER_SETUP_REQUESTS_REFUSED])
         endpoint.report(ERROR_SETUP_REQUESTS, stream_id, session_id, now_ns)
 
     cdef void _on_setup(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
@@ -199,29 +199,29 @@ cdef class Receiver(DriverAgent):
         cdef int32_t session_id = setup_session_id(frame)
         cdef int verdict
         if not setup_is_valid(frame):
-            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            counter_atomic_add(self.system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
         verdict = endpoint.dispatcher.on_setup(stream_id, session_id, now_ns)
         if verdict == DISPATCH_IMAGE:
             (<PublicationImage><void*>endpoint.dispatcher.image).add_connection(transport.index, source, now_ns)
         elif verdict == DISPATCH_CREATE:
             if transport.is_multicast and transport.ttl < setup_ttl(frame):
-                counter_increment(self._system.address[SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY])
+                counter_increment(self.system.address[SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY])
             # Official drivers make an image of a stream that has not begun, and drop all its data.
             if not setup_has_begun(frame):
-                counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+                counter_atomic_add(self.system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
                 endpoint.dispatcher.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
             elif not self._ask_for_image(endpoint, transport, frame, source):
                 endpoint.dispatcher.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
         elif verdict == DISPATCH_LIMIT:
-            counter_increment(self._system.address[OWN_COUNTER_IMAGES_REFUSED])
+            counter_increment(self.system.address[OWN_COUNTER_IMAGES_REFUSED])
             endpoint.report(error_of_refusal(endpoint.dispatcher.refusal), stream_id, session_id, now_ns)
         elif verdict == DISPATCH_BUSY:
-            self._events.count_refusal()
+            self.events.count_refusal()
 
     cdef bint _ask_for_image(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame,
                              const Address* source) noexcept nogil:
-        cdef EventRecord* record = self._events.claim(EVENT_CREATE_IMAGE, <void*>endpoint) if self._events.has_room() else NULL
+        cdef EventRecord* record = self.events.claim(EVENT_CREATE_IMAGE, <void*>endpoint) if self.events.has_room() else NULL
         if record is NULL:
             return False
         record.values[0] = setup_session_id(frame)
@@ -236,7 +236,7 @@ cdef class Receiver(DriverAgent):
         record.values[9] = transport.index
         record.control = transport.control_of(source)[0]
         record.source = source[0]
-        self._events.publish(record)
+        self.events.publish(record)
         return True
 
     cdef void _on_rtt_measurement(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
@@ -253,7 +253,7 @@ cdef class Receiver(DriverAgent):
                                now_ns)
         else:
             on_rtt_measurement(<PublicationImage><void*>image, rttm_echo_timestamp_ns(frame), rttm_reception_delta_ns(frame),
-                               self._clock.nano_time())
+                               self.clock.nano_time())
 
     # ---- images
 
@@ -277,7 +277,7 @@ cdef class Receiver(DriverAgent):
 
     # ---- commands
 
-    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
+    cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil:
         if command.operation == OPERATION_ADD_ENDPOINT:
             self._add_endpoint(<ReceiveEndpoint>command.subject, now_ns)
         elif command.operation == OPERATION_REMOVE_ENDPOINT:
@@ -312,7 +312,7 @@ cdef class Receiver(DriverAgent):
                 self._controlled.remove(endpoint.transports[i])
                 # An image may be served once more before it hears that it has ended: by then its transports may be gone.
                 endpoint.detach(<ReceiveTransport>endpoint.transports[i])
-        self._events.offer(EVENT_RECEIVE_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
+        self.events.offer(EVENT_RECEIVE_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
 
     cdef void _listen(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil:
         cdef int outcome = self._poller.attach(transport.port, <void*>transport)
@@ -342,7 +342,7 @@ cdef class Receiver(DriverAgent):
         for i in range(self._images.count):
             if (<PublicationImage>self._images.items[i]).endpoint is endpoint:
                 (<PublicationImage>self._images.items[i]).remove_destination(transport.index, now_ns)
-        self._events.offer(EVENT_RECEIVE_DESTINATION_REMOVED, <void*>transport, 0, 0)
+        self.events.offer(EVENT_RECEIVE_DESTINATION_REMOVED, <void*>transport, 0, 0)
 
     cdef void _add_subscription(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
                             int64_t now_ns) noexcept nogil:
@@ -366,9 +366,9 @@ cdef class Receiver(DriverAgent):
         # Nothing has come for a while: whoever is asked at a control address may have moved. Aeron: checkForReResolution.
         cdef int i
         for i in range(self._controlled.count):
-            if ((<ReceiveTransport>self._controlled.items[i]).heard_ns + DESTINATION_TIMEOUT_NS - now_ns < 0 and self._events.has_room()):
+            if ((<ReceiveTransport>self._controlled.items[i]).heard_ns + DESTINATION_TIMEOUT_NS - now_ns < 0 and self.events.has_room()):
                 (<ReceiveTransport>self._controlled.items[i]).heard_ns = now_ns
-                self._events.offer(EVENT_CONTROL_NAME_SILENT, (<ReceiveTransport>self._controlled.items[i]).endpoint,
+                self.events.offer(EVENT_CONTROL_NAME_SILENT, (<ReceiveTransport>self._controlled.items[i]).endpoint,
                                    (<ReceiveTransport>self._controlled.items[i]).index, 0)
 
     cdef void _remove_subscription(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
@@ -400,49 +400,49 @@ cdef class Receiver(DriverAgent):
 
     def add_endpoint(self, ReceiveEndpoint endpoint not None) -> None:
         """Read an endpoint from now on. Held until RECEIVE_ENDPOINT_REMOVED."""
-        endpoint.events = self._events
-        self._put(OPERATION_ADD_ENDPOINT, endpoint, hold=True)
+        endpoint.events = self.events
+        self.put(OPERATION_ADD_ENDPOINT, endpoint, hold=True)
 
     def remove_endpoint(self, ReceiveEndpoint endpoint not None) -> None:
         """Use an endpoint no more; its images have ended, or are about to. Answered by RECEIVE_ENDPOINT_REMOVED."""
-        self._put(OPERATION_REMOVE_ENDPOINT, endpoint)
+        self.put(OPERATION_REMOVE_ENDPOINT, endpoint)
 
     def add_destination(self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None) -> None:
         """Read one more transport of a multi-destination endpoint, which keeps it alive."""
         endpoint.hold(transport)
-        self._put(OPERATION_ADD_DESTINATION, transport, second=<size_t><void*>endpoint)
+        self.put(OPERATION_ADD_DESTINATION, transport, second=<size_t><void*>endpoint)
 
     def remove_destination(self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None) -> None:
         """Use a transport no more; the endpoint is removed AFTERWARDS if at all. Answered by RECEIVE_DESTINATION_REMOVED."""
-        self._put(OPERATION_REMOVE_DESTINATION, transport, second=<size_t><void*>endpoint, awaits=True)
+        self.put(OPERATION_REMOVE_DESTINATION, transport, second=<size_t><void*>endpoint, awaits=True)
 
     def add_subscription(self, ReceiveEndpoint endpoint not None, int32_t stream_id, session_id=None) -> None:
         """Take a stream, or one session of it, from an endpoint."""
-        self._put(OPERATION_ADD_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
+        self.put(OPERATION_ADD_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
 
     def remove_subscription(self, ReceiveEndpoint endpoint not None, int32_t stream_id, session_id=None) -> None:
         """Take a stream, or one session of it, no longer; images that nobody wants drain."""
-        self._put(OPERATION_REMOVE_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
+        self.put(OPERATION_REMOVE_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
 
     def add_image(self, PublicationImage image not None) -> None:
         """Deliver its session to an image. Held until IMAGE_REMOVED; conductor_agent.add_image comes first."""
-        self._put(OPERATION_ADD_IMAGE, image, hold=True)
+        self.put(OPERATION_ADD_IMAGE, image, hold=True)
 
     def request_setup(self, ReceiveEndpoint endpoint not None, int32_t stream_id, int32_t session_id) -> None:
         """Ask for a set-up at the endpoint's control address, if it has one."""
-        self._put(OPERATION_REQUEST_SETUP, endpoint, stream_id, session_id)
+        self.put(OPERATION_REQUEST_SETUP, endpoint, stream_id, session_id)
 
     def change_control(self, ReceiveTransport transport not None, address not None) -> None:
         """Ask for set-ups at, and answer to, another control address (host, port) from now on: its name has moved."""
-        self._put(OPERATION_CHANGE_CONTROL, ControlChange(transport, address))
+        self.put(OPERATION_CHANGE_CONTROL, ControlChange(transport, address))
 
     def remove_cool_down(self, ReceiveEndpoint endpoint not None, int32_t session_id, int32_t stream_id) -> None:
         """Let a session whose image ended join again."""
-        self._put(OPERATION_FORGET_SESSION, endpoint, stream_id, session_id, value=SESSION_COOL_DOWN)
+        self.put(OPERATION_FORGET_SESSION, endpoint, stream_id, session_id, value=SESSION_COOL_DOWN)
 
     def remove_init_in_progress(self, ReceiveEndpoint endpoint not None, int32_t session_id, int32_t stream_id) -> None:
         """An image could not be made: the next set-up may ask again."""
-        self._put(OPERATION_FORGET_SESSION, endpoint, stream_id, session_id, value=SESSION_INIT_IN_PROGRESS)
+        self.put(OPERATION_FORGET_SESSION, endpoint, stream_id, session_id, value=SESSION_INIT_IN_PROGRESS)
 
     def reject_image(self, PublicationImage image not None, str reason not None) -> None:
         """Answer the sender of an image with error frames until it dies of silence."""

@@ -53,9 +53,9 @@ cdef class Sender(DriverAgent):
                   int64_t reresolution_check_interval_ns=1_000_000_000):
         if not 1 <= batch <= BATCH_MAX:
             raise ValueError(f"sender's batch: expected 1 to {BATCH_MAX}, actual {batch}")
-        self._set_up(clock, system, events, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME, SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        self.set_up(clock, system, events, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME, SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
                      cycle_threshold_ns)
-        self._commands._failed_offers = system.address[SYSTEM_COUNTER_SENDER_PROXY_FAILS]
+        self.commands.failed_offers = system.address[SYSTEM_COUNTER_SENDER_PROXY_FAILS]
         self._poller = PortPoller()
         self._publications = PointerArray()
         self._named_endpoints = PointerArray()
@@ -71,18 +71,18 @@ cdef class Sender(DriverAgent):
 
     cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
         cdef int work_count
-        cdef int64_t short_sends = counter_get_relaxed(self._system.address[SYSTEM_COUNTER_SHORT_SENDS])
+        cdef int64_t short_sends = counter_get_relaxed(self.system.address[SYSTEM_COUNTER_SHORT_SENDS])
         cdef int64_t bytes_sent
-        duty_cycle_measure(&self._cycle, now_ns)
-        work_count = self._take_commands(now_ns)
+        duty_cycle_measure(&self.cycle, now_ns)
+        work_count = self.take_commands(now_ns)
         self._bytes_resent = 0
         bytes_sent = self._send_all(now_ns)
         if bytes_sent > self._bytes_resent:     # what is sent again has a counter of its own
-            counter_add(self._system.address[SYSTEM_COUNTER_BYTES_SENT], bytes_sent - self._bytes_resent)
+            counter_add(self.system.address[SYSTEM_COUNTER_BYTES_SENT], bytes_sent - self._bytes_resent)
         self._sends_since_poll += 1
         if ((bytes_sent == 0 and (self._blocked or now_ns - self._last_poll_ns >= IDLE_POLL_INTERVAL_NS))
                 or self._sends_since_poll >= self._poll_ratio and bytes_sent > 0 or self._poll_deadline_ns - now_ns <= 0
-                or short_sends != counter_get_relaxed(self._system.address[SYSTEM_COUNTER_SHORT_SENDS])):
+                or short_sends != counter_get_relaxed(self.system.address[SYSTEM_COUNTER_SHORT_SENDS])):
             work_count += self._poll_answers(now_ns)
             self._sends_since_poll = 0
             self._last_poll_ns = now_ns
@@ -159,7 +159,7 @@ cdef class Sender(DriverAgent):
         cdef int frame_type
         cdef PointerEntry* entry
         if not frame_is_valid(frame, length):
-            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            counter_atomic_add(self.system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return True
         frame_type = frame_header_type(frame)
         if frame_type == FRAME_TYPE_SM:
@@ -175,18 +175,18 @@ cdef class Sender(DriverAgent):
         elif frame_type == FRAME_TYPE_RSP_SETUP:
             entry = endpoint.publications.find(pair_key(response_setup_stream_id(frame), response_setup_session_id(frame)))
             if entry is not NULL:
-                on_response_setup(<NetworkPublication>entry.value, frame, self._events, now_ns)
+                on_response_setup(<NetworkPublication>entry.value, frame, self.events, now_ns)
         return True
 
     cdef bint _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry = endpoint.publications.find(pair_key(status_message_stream_id(frame), status_message_session_id(frame)))
         cdef bint elicits = (status_message_flags(frame) & SM_FLAGS_SEND_SETUP) != 0
         if not status_message_is_valid(frame, TERM_LENGTH_MAX if entry is NULL else (<NetworkPublication>entry.value).term_length):
-            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            counter_atomic_add(self.system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return True
-        counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_RECEIVED])
+        counter_increment(self.system.address[SYSTEM_COUNTER_STATUS_MESSAGES_RECEIVED])
         if entry is not NULL and not elicits and not accepts_status_message(<NetworkPublication>entry.value, frame):
-            counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_REJECTED])
+            counter_increment(self.system.address[SYSTEM_COUNTER_STATUS_MESSAGES_REJECTED])
             return True
         endpoint.on_status_message(status_message_receiver_id(frame), source, now_ns)
         if entry is NULL:
@@ -194,28 +194,28 @@ cdef class Sender(DriverAgent):
         if elicits:
             on_setup_request(<NetworkPublication>entry.value, frame, length, source, now_ns)
             return True
-        return on_status_message(<NetworkPublication>entry.value, frame, length, self._events, now_ns)
+        return on_status_message(<NetworkPublication>entry.value, frame, length, self.events, now_ns)
 
     cdef void _on_nak(self, SendEndpoint endpoint, const uint8_t* frame, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry = endpoint.publications.find(pair_key(nak_stream_id(frame), nak_session_id(frame)))
         if entry is NULL:
             return
         if not nak_is_valid(frame, (<NetworkPublication>entry.value).term_length):
-            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            counter_atomic_add(self.system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
-        counter_increment(self._system.address[SYSTEM_COUNTER_NAK_MESSAGES_RECEIVED])
+        counter_increment(self.system.address[SYSTEM_COUNTER_NAK_MESSAGES_RECEIVED])
         self._bytes_resent += on_nak(<NetworkPublication>entry.value, frame, now_ns, RESENT_PER_CYCLE - self._bytes_resent)
 
     cdef void _on_error(self, SendEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry
         if not error_frame_is_valid(frame):
-            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            counter_atomic_add(self.system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
-        counter_increment(self._system.address[SYSTEM_COUNTER_ERROR_FRAMES_RECEIVED])
+        counter_increment(self.system.address[SYSTEM_COUNTER_ERROR_FRAMES_RECEIVED])
         entry = endpoint.publications.find(pair_key(error_frame_stream_id(frame), error_frame_session_id(frame)))
         if entry is not NULL:
             on_error(<NetworkPublication>entry.value, frame, source, endpoint.registration_of(error_frame_receiver_id(frame), source),
-                       self._events, now_ns)
+                       self.events, now_ns)
 
     # ---- names
 
@@ -229,12 +229,12 @@ cdef class Sender(DriverAgent):
         cdef int64_t registration_id = NO_REGISTRATION
         if endpoint.has_destinations:
             registration_id = endpoint.destinations.poll_silent(now_ns)
-            while registration_id != NO_REGISTRATION and self._events.has_room():
-                self._events.offer(EVENT_SEND_NAME_SILENT, <void*>endpoint, registration_id, 0)
+            while registration_id != NO_REGISTRATION and self.events.has_room():
+                self.events.offer(EVENT_SEND_NAME_SILENT, <void*>endpoint, registration_id, 0)
                 registration_id = endpoint.destinations.poll_silent(now_ns)
-        elif endpoint.looked_up_ns + DESTINATION_TIMEOUT_NS - now_ns < 0 and not self._is_heard(endpoint, now_ns) and self._events.has_room():
+        elif endpoint.looked_up_ns + DESTINATION_TIMEOUT_NS - now_ns < 0 and not self._is_heard(endpoint, now_ns) and self.events.has_room():
             endpoint.looked_up_ns = now_ns
-            self._events.offer(EVENT_SEND_NAME_SILENT, <void*>endpoint, NO_REGISTRATION, 0)
+            self.events.offer(EVENT_SEND_NAME_SILENT, <void*>endpoint, NO_REGISTRATION, 0)
 
     cdef bint _is_heard(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
         cdef int i
@@ -246,7 +246,7 @@ cdef class Sender(DriverAgent):
 
     # ---- commands
 
-    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
+    cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil:
         if command.operation == OPERATION_ADD_ENDPOINT:
             self._add_endpoint(<SendEndpoint>command.subject, now_ns)
         elif command.operation == OPERATION_REMOVE_ENDPOINT:
@@ -277,33 +277,33 @@ cdef class Sender(DriverAgent):
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil:
         self._poller.detach(endpoint.port)
         self._named_endpoints.remove(<void*>endpoint)
-        self._events.offer(EVENT_SEND_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
+        self.events.offer(EVENT_SEND_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
 
     def add_endpoint(self, SendEndpoint endpoint not None) -> None:
         """Read answers from an endpoint from now on. Held until SEND_ENDPOINT_REMOVED."""
-        endpoint.events = self._events
-        self._put(OPERATION_ADD_ENDPOINT, endpoint, hold=True)
+        endpoint.events = self.events
+        self.put(OPERATION_ADD_ENDPOINT, endpoint, hold=True)
 
     def remove_endpoint(self, SendEndpoint endpoint not None) -> None:
         """Use an endpoint no more; its publications were removed before. Answered by SEND_ENDPOINT_REMOVED."""
-        self._put(OPERATION_REMOVE_ENDPOINT, endpoint)
+        self.put(OPERATION_REMOVE_ENDPOINT, endpoint)
 
     def add_destination(self, SendEndpoint endpoint not None, int64_t registration_id, address not None) -> None:
         """Send to (host, port) as well from now on."""
-        self._put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id, address), DESTINATION_ADD)
+        self.put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id, address), DESTINATION_ADD)
 
     def remove_destination(self, SendEndpoint endpoint not None, int64_t registration_id) -> None:
         """Send to the destination of that registration no more; an unknown one is no error."""
-        self._put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id), DESTINATION_REMOVE)
+        self.put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id), DESTINATION_REMOVE)
 
     def update_destination(self, SendEndpoint endpoint not None, int64_t registration_id, address not None) -> None:
         """Send to another address from now on: a name has moved. A registration of -1 is the endpoint's own peer."""
-        self._put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id, address), DESTINATION_UPDATE)
+        self.put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id, address), DESTINATION_UPDATE)
 
     def add_publication(self, NetworkPublication publication not None) -> None:
         """Send a publication from now on. Held until PUBLICATION_REMOVED."""
-        self._put(OPERATION_ADD_PUBLICATION, publication, publication.stream_id, publication.session_id, hold=True)
+        self.put(OPERATION_ADD_PUBLICATION, publication, publication.stream_id, publication.session_id, hold=True)
 
     def remove_publication(self, NetworkPublication publication not None) -> None:
         """Send a publication no more; the conductor agent answers with PUBLICATION_REMOVED."""
-        self._put(OPERATION_REMOVE_PUBLICATION, publication, publication.stream_id, publication.session_id)
+        self.put(OPERATION_REMOVE_PUBLICATION, publication, publication.stream_id, publication.session_id)

@@ -29,7 +29,7 @@ cdef class CommandQueue:
     cdef Command* _slots
     cdef int64_t _head          # next to read
     cdef int64_t _tail          # next to write
-    cdef int64_t* _failed_offers
+    cdef int64_t* failed_offers
     cdef list _subjects         # what the command of each slot names, kept alive until the agent has taken it
     cdef int64_t _pruned        # subjects before this were let go
 

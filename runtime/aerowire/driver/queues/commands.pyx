@@ -31,8 +31,8 @@ cdef class CommandQueue:
     cdef int put(self, Command* command, object subject) except -1:
         self.forget_taken()
         if self.free_slots() == 0:
-            if self._failed_offers is not NULL:
-                counter_atomic_add(self._failed_offers, 1)
+            if self.failed_offers is not NULL:
+                counter_atomic_add(self.failed_offers, 1)
             raise AgentQueueFullError("command queue of an agent is full", expected=f"fewer than {COMMAND_QUEUE_CAPACITY} waiting commands",
                                       hint="the agent's thread may hang")
         self._subjects[self._tail & (COMMAND_QUEUE_CAPACITY - 1)] = subject

@@ -71,7 +71,7 @@ cdef class EventQueue:
     cdef int64_t _capacity
     cdef int64_t _head
     cdef int64_t _tail
-    cdef int64_t* _failed_offers
+    cdef int64_t* failed_offers
     cdef Wakeup _wakeup
     cdef dict _held                         # id -> [object, count]: until its final event
     cdef dict _awaited                      # the same for answers to single commands, which may come after the final event

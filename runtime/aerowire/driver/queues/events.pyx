@@ -168,8 +168,8 @@ cdef class EventQueue:
                     slot.source.length = 0
                     return slot
             elif sequence < ticket:
-                if self._failed_offers is not NULL:
-                    counter_atomic_add(self._failed_offers, 1)
+                if self.failed_offers is not NULL:
+                    counter_atomic_add(self.failed_offers, 1)
                 return NULL
 
     cdef void publish(self, EventRecord* record) noexcept nogil:
@@ -212,8 +212,8 @@ cdef class EventQueue:
         return False
 
     cdef void count_refusal(self) noexcept nogil:
-        if self._failed_offers is not NULL:
-            counter_atomic_add(self._failed_offers, 1)
+        if self.failed_offers is not NULL:
+            counter_atomic_add(self.failed_offers, 1)
 
     cdef bint can_answer(self) noexcept nogil:
         return self.free_slots() > EVENT_ANSWER_RESERVE

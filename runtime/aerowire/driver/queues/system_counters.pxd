@@ -22,7 +22,7 @@ cdef class SystemCounters:
     """SystemCounters(counters): the ids of system counters are their positions in the counters file."""
 
     cdef int64_t* address[SYSTEM_COUNTERS_MAX]
-    cdef object _counters
+    cdef object counters
 
 
 cdef struct DutyCycle:

@@ -11,7 +11,7 @@ cdef class SystemCounters:
 
     def __cinit__(self, CountersReader counters not None):
         cdef int i
-        self._counters = counters
+        self.counters = counters
         if counters.capacity < SYSTEM_COUNTERS_MAX:
             raise ValueError(f"counters buffer: expected room for {SYSTEM_COUNTERS_MAX} counters, actual {counters.capacity}")
         for i in range(SYSTEM_COUNTERS_MAX):
