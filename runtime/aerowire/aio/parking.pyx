@@ -8,10 +8,8 @@ what is watched nor who waits.
 cimport cython
 from libc.stdint cimport int64_t
 
-from aerowire.base.idle cimport IdleStrategy
 from aerowire.memory.atomics cimport cpu_relax, fetch_add_i64, full_fence, load_acquire_i32, load_acquire_i64, store_seq_cst_i32
 from aerowire.system.thread_rest cimport aw_now_ns, aw_precise_sleep, sched_yield
-from aerowire.system.wakeup cimport Wakeup
 
 cdef enum:
     SPIN_NS = 5000                  # as long as it takes to put a thread to sleep and wake it again

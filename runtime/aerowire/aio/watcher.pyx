@@ -11,13 +11,10 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
-from aerowire.aio.parking cimport Parking
-from aerowire.base.runner cimport NativeAgent
 from aerowire.memory.atomics cimport (
     acquire_fence, cas_i64, full_fence, load_acquire_i32, load_acquire_i64, load_relaxed_i64, store_relaxed_i64, store_release_i32,
     store_release_i64, store_seq_cst_i64)
 from aerowire.memory.region cimport BufferView, borrow
-from aerowire.system.wakeup cimport Wakeup
 
 from collections import deque
 

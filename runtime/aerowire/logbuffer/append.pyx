@@ -15,7 +15,6 @@ from aerowire.codecs.native.transport cimport (
     data_header_set_type)
 from aerowire.logbuffer.descriptor cimport OFFER_NOT_CONNECTED, compute_max_message_length, max_possible_position
 from aerowire.logbuffer.frame cimport frame_length_release
-from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.atomics cimport load_acquire_i64, load_relaxed_i32
 from aerowire.memory.buffers cimport borrow_bytes
 from aerowire.memory.region cimport BufferView, borrow

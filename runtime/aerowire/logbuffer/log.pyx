@@ -25,7 +25,6 @@ from aerowire.logbuffer.descriptor cimport (
     rotate_log, tail_address, tail_term_id, tail_term_offset)
 from aerowire.memory.atomics cimport (
     load_acquire_i32, load_acquire_i64, load_acquire_u8, store_release_i32, store_release_i64, store_release_u8)
-from aerowire.memory.region cimport Region
 
 _MTU_MIN = DATA_HEADER_LENGTH    # images are made with whatever their SETUP said
 

@@ -14,7 +14,6 @@ from aerowire.codecs.native.transport cimport (
 from aerowire.logbuffer.descriptor cimport (
     active_term_count, compute_frame_offset, index_by_term_count, rotate_log, tail_address, tail_term_id, tail_term_offset)
 from aerowire.logbuffer.frame cimport frame_length_acquire, frame_length_release, frame_step
-from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.atomics cimport load_acquire_i64, load_relaxed_i32, load_relaxed_i64, release_fence, store_release_i64
 from aerowire.memory.region cimport BufferView, borrow
 

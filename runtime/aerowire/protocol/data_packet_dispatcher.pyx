@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, int64_t, uintptr_t
 
 cimport cython
 
-from aerowire.protocol.admission cimport SessionAdmission
 from aerowire.protocol.pointer_map cimport PointerEntry, PointerMap, pair_key
 
 DROP = DISPATCH_DROP

@@ -10,17 +10,14 @@ from aerowire.codecs.tables.options import OPTIONS
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerowire.base.runner cimport NativeAgent
 from aerowire.codecs.native.cnc cimport (
     BROADCAST_TRAILER_LENGTH, BROADCAST_TRAILER_TAIL_OFFSET, CONSUMER_HEARTBEAT_CLOSED, COUNTER_STATE_ALLOCATED, COUNTER_STATE_UNUSED)
 from aerowire.codecs.native.counters cimport COUNTER_TYPE_CLIENT_HEARTBEAT
 from aerowire.ipc.counters cimport CountersReader, counter_set
 from aerowire.ipc.heartbeat cimport HEARTBEAT_NS_PER_MS, heartbeat_age_ns, look_at_clocks
-from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, load_relaxed_i64, store_relaxed_i64, store_release_i32
 from aerowire.memory.lost_pages cimport lost_page_total
 from aerowire.memory.region cimport BufferView, borrow
-from aerowire.system.wakeup cimport Wakeup
 
 # A beat may be late by this share of what lies between two: a timeout no longer than that is not missed by a beat in time.
 cdef int LATE_BEAT_SHARE = 8

@@ -5,8 +5,6 @@ All of it is the conductor's work; nothing here touches a log.
 
 from libc.stdint cimport int64_t
 
-from aerowire.client.handles.state cimport Handle
-
 
 cdef class StreamHandle(Handle):
     """A registration of a channel and stream with the driver. Changed by the conductor only."""

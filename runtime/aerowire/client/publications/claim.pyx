@@ -11,7 +11,6 @@ from aerowire.base.whole_numbers cimport int64_of
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, data_header_flags, data_header_reserved_value, data_header_set_flags, data_header_set_reserved_value,
     data_header_set_type, data_header_type)
-from aerowire.client.handles.state cimport Handle
 from aerowire.logbuffer.append cimport claim_abort, claim_commit
 from aerowire.memory.buffers cimport borrow_bytes
 

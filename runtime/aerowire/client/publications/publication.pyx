@@ -8,13 +8,10 @@ from cpython.buffer cimport PyBuffer_Release
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.base.whole_numbers cimport int64_of
-from aerowire.client.publications.publication_base cimport PublicationBase
 from aerowire.client.handles.state cimport STATE_OPEN
 from aerowire.ipc.counters cimport CountersReader
 from aerowire.logbuffer.append cimport Part, ReservedValue
-from aerowire.logbuffer.concurrent_appender cimport ConcurrentAppender
 from aerowire.logbuffer.descriptor cimport OFFER_BLOCK_INVALID, OFFER_MESSAGE_TOO_LONG
-from aerowire.logbuffer.exclusive_appender cimport ExclusiveAppender
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.buffers cimport borrow_bytes
 

@@ -16,14 +16,12 @@ from aerowire.client.publications.claim cimport BufferClaim, new_claim
 from aerowire.client.handles.fast_call cimport FastFunction, precede
 from aerowire.client.handles.numbers cimport number_of, numbers_clear
 from aerowire.client.handles.state cimport STATE_OPEN
-from aerowire.client.handles.stream_handle cimport StreamHandle
 from aerowire.ipc.counters cimport CountersReader, counter_get
 from aerowire.client.publications.reserved_value cimport ReservedSupplier, fixed_value, new_supplier, supplied_value
 from aerowire.logbuffer.append cimport Part, PartArray, ReservedValue
 from aerowire.logbuffer.descriptor cimport (
     OFFER_ADMIN_ACTION, OFFER_BACK_PRESSURED, OFFER_CLOSED, OFFER_MAX_POSITION_EXCEEDED, OFFER_MESSAGE_TOO_LONG, OFFER_NOT_CONNECTED,
     max_possible_position)
-from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.buffers cimport borrow_bytes, refuse_objects
 
 from aerowire.base.errors import MessageTooLongError, PublicationClosedError

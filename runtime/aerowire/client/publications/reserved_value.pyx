@@ -8,7 +8,6 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.codecs.native.transport cimport FRAME_TYPE_PAD, data_header_set_type
-from aerowire.logbuffer.log cimport LogBuffers
 
 
 cdef int64_t fixed_value(void* context, uint8_t* term, int32_t term_offset, int32_t frame_length) noexcept nogil:

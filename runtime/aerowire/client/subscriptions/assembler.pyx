@@ -5,8 +5,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from aerowire.base.whole_numbers cimport int32_of, int64_of
-from aerowire.client.handles.buffers cimport NativeBuffer
-from aerowire.client.subscriptions.header cimport Header
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_BEGIN, DATA_FLAGS_END, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, MAX_MESSAGE_LENGTH, data_header_flags,
     data_header_set_flags, data_header_set_frame_length, data_header_term_offset)

@@ -10,7 +10,6 @@ from cpython.ref cimport Py_REFCNT
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from aerowire.client.handles.buffers cimport NativeBuffer
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags, data_header_session_id)
 from aerowire.logbuffer.frame cimport Stride, frame_is_padding, frame_length_acquire, frame_stride

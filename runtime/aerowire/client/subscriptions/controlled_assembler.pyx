@@ -7,8 +7,6 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.base.whole_numbers cimport int32_of
-from aerowire.client.subscriptions.assembler cimport MessageBuilder
-from aerowire.client.subscriptions.header cimport Header
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_BEGIN, DATA_FLAGS_END, DATA_FLAGS_UNFRAGMENTED, data_header_flags)
 

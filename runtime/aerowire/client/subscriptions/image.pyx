@@ -11,7 +11,6 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 
 from aerowire.base.whole_numbers cimport int32_of, int64_of
 from aerowire.client.subscriptions.assembler cimport FragmentAssembler
-from aerowire.client.subscriptions.batch cimport FragmentBatch
 from aerowire.client.subscriptions.block cimport Block, lend, poll_frames
 from aerowire.client.subscriptions.controlled_poll cimport poll_controlled
 from aerowire.client.subscriptions.header cimport Header

@@ -5,14 +5,10 @@ Knows nothing of commands or threads: the conductor makes it and ends it. Every 
 
 from libc.stdint cimport int32_t, int64_t
 
-from aerowire.client.subscriptions.batch cimport BatchPool
-from aerowire.client.subscriptions.header cimport Header
 from aerowire.client.handles.numbers cimport numbers_clear
 from aerowire.client.handles.state cimport STATE_FORKED, STATE_OPEN, STATE_UNAVAILABLE, Handle
-from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
 from aerowire.ipc.counters cimport CountersReader, counter_get
 from aerowire.logbuffer.descriptor cimport compute_frame_offset
-from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.region cimport Mapping
 
 import weakref

@@ -11,7 +11,6 @@ from aerowire.client.subscriptions.controlled_poll cimport poll_controlled
 from aerowire.client.subscriptions.image cimport Image
 from aerowire.client.subscriptions.fixed_length_rows cimport FixedLengthRows, poll_rows
 from aerowire.client.handles.state cimport STATE_OPEN
-from aerowire.client.handles.stream_handle cimport StreamHandle
 from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_NO_ID_ALLOCATED
 
 from aerowire.client.handles.html import subscription_html

@@ -10,14 +10,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from aerowire.base.address cimport AF_INET6, Address, address_family, address_ip, address_port
-from aerowire.base.ports cimport ClockPort
 from aerowire.codecs.native.events cimport (
     COMMAND_EVENT_COMMAND_OFFSET, EVENT_FRAME_LENGTH_MAX, EVENT_TEXT_LENGTH_MAX, FRAME_EVENT_ADDRESS_OFFSET, FRAME_EVENT_FRAME_OFFSET,
     STATE_EVENT_TEXT_OFFSET, command_event_set_command_length, command_event_set_command_type, command_event_set_kept_length,
     driver_event_set_sequence, driver_event_set_timestamp_ns, frame_event_set_address_length, frame_event_set_datagram_length,
     frame_event_set_kept_length, frame_event_set_port, state_event_set_text_length)
 from aerowire.codecs.native.transport cimport ADDRESS_LENGTH_IP4, ADDRESS_LENGTH_IP6
-from aerowire.ipc.broadcast cimport BroadcastTransmitter
 from aerowire.memory.atomics cimport cpu_relax, exchange_i32, store_release_i32
 from aerowire.memory.region cimport BufferView, borrow
 

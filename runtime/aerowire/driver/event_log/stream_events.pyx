@@ -13,7 +13,6 @@ from aerowire.codecs.native.events cimport (
     receiver_event_set_stream_id, resend_event_set_channel_length, resend_event_set_resend_length, resend_event_set_session_id,
     resend_event_set_stream_id, resend_event_set_term_id, resend_event_set_term_offset, revoke_event_set_channel_length,
     revoke_event_set_revoked_position, revoke_event_set_session_id, revoke_event_set_stream_id)
-from aerowire.driver.event_log.event_log cimport EventLog
 
 
 @cython.final

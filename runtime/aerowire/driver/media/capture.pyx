@@ -14,7 +14,6 @@ import os
 from aerowire.base.errors import StorageError, StorageSpaceError
 from aerowire.system import files
 
-from aerowire.base.address cimport Address
 from aerowire.driver.media.capture_records cimport (
     PAYLOAD_LENGTH_MAX, RECORD_LENGTH_MAX, append_classic, append_pcapng, begin_classic, begin_pcapng)
 from aerowire.memory.atomics cimport cpu_relax, exchange_i32, load_acquire_i32, store_release_i32

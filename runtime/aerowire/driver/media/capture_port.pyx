@@ -3,7 +3,6 @@
 cimport cython
 
 from aerowire.base.address cimport Address, address_from
-from aerowire.base.ports cimport Datagram, DatagramPort
 from aerowire.driver.media.capture_records cimport CAPTURE_PLAIN
 
 

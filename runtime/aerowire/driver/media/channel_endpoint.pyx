@@ -2,7 +2,6 @@
 
 from libc.stdint cimport INT64_MIN, int32_t, int64_t
 
-from aerowire.driver.queues.events cimport ERROR_CODES_MAX
 
 cdef int64_t ERROR_INTERVAL_NS = 1_000_000_000  # a kind of failure of one endpoint is reported at most this often with the same first detail
 cdef int REPORTS_PER_INTERVAL = 16              # of one endpoint, whatever they say: a peer must not fill the queue of events with them

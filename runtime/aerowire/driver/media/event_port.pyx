@@ -8,8 +8,6 @@ from aerowire.base.ports cimport Datagram, DatagramPort, datagram_step
 from aerowire.codecs.native.events cimport (
     DRIVER_EVENT_CODE_FRAME_IN, DRIVER_EVENT_CODE_FRAME_OUT, DRIVER_EVENT_CODE_NAK_RECEIVED, DRIVER_EVENT_CODE_NAK_SENT)
 from aerowire.codecs.native.transport cimport FRAME_TYPE_NAK, NAK_LENGTH, frame_header_type
-from aerowire.driver.media.capture_port cimport OuterPort
-from aerowire.driver.event_log.event_log cimport EventLog
 
 
 @cython.final

@@ -8,7 +8,6 @@ Aeron: aeron_udp_channel_transport_loss.c, _fixed_loss.c, _multi_gap_loss.c.
 cimport cython
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t
 
-from aerowire.base.ports cimport Datagram
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, FRAME_HEADER_LENGTH, FRAME_TYPE_DATA, data_header_session_id, data_header_stream_id, data_header_term_id,
     data_header_term_offset, frame_header_type)

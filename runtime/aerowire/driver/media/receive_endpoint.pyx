@@ -4,12 +4,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cimport cython
 
-from aerowire.base.address cimport Address
 from aerowire.base.ports cimport Datagram, DatagramPort, datagram_to_peer
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_ERROR_FRAMES_SENT, SYSTEM_COUNTER_SHORT_SENDS
 from aerowire.codecs.native.transport cimport ERROR_FRAME_LENGTH_MAX, GROUP_TAG_LENGTH, NAK_LENGTH, RESPONSE_SETUP_LENGTH, RTTM_LENGTH, SM_FLAGS_SEND_SETUP, STATUS_MESSAGE_LENGTH
 from aerowire.driver.queues.events cimport ERROR_SEND_FAILED
-from aerowire.driver.media.receive_transport cimport ReceiveTransport
 from aerowire.driver.queues.system_counters cimport SystemCounters
 from aerowire.ipc.counters cimport counter_atomic_add
 from aerowire.protocol.frame_build cimport build_error, build_nak, build_response_setup, build_rttm, build_status_message

@@ -2,7 +2,6 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerowire.base.address cimport Address
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS, SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS, SYSTEM_COUNTER_HEARTBEATS_RECEIVED,
     SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED)
@@ -12,7 +11,6 @@ from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, data_header_flags, data_header_frame_length, data_header_term_id, data_header_term_offset)
 from aerowire.driver.queues.events cimport ERROR_END_DISBELIEVED
 from aerowire.driver.queues.system_counters cimport OWN_COUNTER_STREAM_ENDS_DISBELIEVED
-from aerowire.driver.streams.publication_image cimport PublicationImage
 from aerowire.ipc.counters cimport counter_atomic_add, counter_get_relaxed, counter_increment, counter_propose_max
 from aerowire.logbuffer.descriptor cimport align_frame, compute_position, compute_term_offset, index_by_position
 from aerowire.logbuffer.rebuild cimport fill_gap, rebuild_insert

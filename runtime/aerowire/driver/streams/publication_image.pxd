@@ -44,7 +44,7 @@ cdef struct ImageReceiverSide:
 cdef struct ImageFromReceiver:
     int32_t is_released
 
-# Writer: the conductor agent. Reader: the receiver, by acquire.
+# Writer: the conductor agent. Reader: the receiver, by acquire but for `end_asked`.
 cdef struct ImageFromConductorAgent:
     int32_t release_asked               # the receiver shall let go
     int32_t end_asked                   # tell the end now

@@ -10,16 +10,12 @@ from libc.string cimport memcpy
 
 cimport cython
 
-from aerowire.base.address cimport Address
-from aerowire.base.ports cimport ClockPort
 from aerowire.base.wrapping cimport wrapping_subtract_long
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport ERROR_TEXT_LENGTH_MAX, FRAME_ALIGNMENT
 from aerowire.driver.queues.events cimport EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
 from aerowire.driver.streams.image_changes cimport loss_change_write, status_change_write
 from aerowire.driver.streams.publication_support cimport clean_towards, malformed_length
-from aerowire.driver.media.receive_transport cimport ReceiveTransport
-from aerowire.driver.queues.system_counters cimport SystemCounters
 from aerowire.driver.streams.untethered_subscriptions cimport TETHER_TETHERED, TETHER_REJOINS
 from aerowire.ipc.counters cimport CountersReader, counter_get, counter_get_relaxed, counter_propose_max
 from aerowire.ipc.loss_report cimport LossReport
@@ -29,7 +25,6 @@ from aerowire.logbuffer.scan cimport GAP_MALFORMED, scan_for_gap
 from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32, store_release_i64
 from aerowire.protocol.delay cimport DelayGenerator, StaticDelay
 from aerowire.protocol.lifecycle cimport IMAGE_ACTIVE, IMAGE_DRAINING, IMAGE_LINGER
-from aerowire.protocol.missing_ranges cimport MissingRanges
 from aerowire.protocol.untethered cimport UntetheredTimes
 
 NO_RESPONSE = INT64_MAX

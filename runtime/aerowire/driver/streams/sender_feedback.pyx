@@ -3,7 +3,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from aerowire.base.address cimport Address
 from aerowire.base.wrapping cimport wrapping_subtract_long
 from aerowire.codecs.native.commands cimport NULL_CORRELATION_ID
 from aerowire.codecs.native.transport cimport (
