@@ -13,7 +13,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.pcap import Capture
-from aerowire.pcap.files.classic import FILE_HEADER_LENGTH, ClassicHeader, find_boundary
+from aerowire.pcap.files.boundaries import find_boundary
+from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, ClassicHeader
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from tests.soak.bars import Part, Size

@@ -19,7 +19,9 @@ import pytest
 from aerowire.pcap import Capture, CaptureError, Statistics, read_frames
 from aerowire.pcap.analysis.summary import summarise
 from aerowire.pcap.arrays import gather, gather_fallback
-from aerowire.pcap.files import chain, chain_fallback, classic
+from aerowire.pcap.files import chain, chain_fallback
+from aerowire.pcap.files.boundaries import find_boundary
+from aerowire.pcap.files.formats import ClassicHeader
 from aerowire.pcap.files.source import ChunkReader
 from aerowire.pcap.reading.passes import Choice, open_blocks
 from aerowire.pcap.table import build as build_table
@@ -420,7 +422,7 @@ def nested_capture(build: SimpleNamespace, count: int) -> bytes:
 
 def test_resynchronising_agrees_with_walking_the_whole_file(build: SimpleNamespace, tmp_path: Path) -> None:
     path = written(tmp_path, nested_capture(build, 400))
-    header = classic.ClassicHeader.parse(path.read_bytes()[:24], "nested")
+    header = ClassicHeader.parse(path.read_bytes()[:24], "nested")
     size = path.stat().st_size
     starts = []
     at = 24
@@ -432,7 +434,7 @@ def test_resynchronising_agrees_with_walking_the_whole_file(build: SimpleNamespa
     places = np.array(starts)
     with path.open("rb") as file:
         for cut in random.Random(9).sample(range(24, size), 60):
-            assert classic.find_boundary(file, cut, header, size) == places[np.searchsorted(places, cut)]
+            assert find_boundary(file, cut, header, size) == places[np.searchsorted(places, cut)]
 
 
 def test_resynchronising_is_not_misled_by_a_second_chain_beside_the_true_one(build: SimpleNamespace, tmp_path: Path) -> None:
@@ -441,10 +443,10 @@ def test_resynchronising_is_not_misled_by_a_second_chain_beside_the_true_one(bui
     packets = [build.ethernet(build.ip4(inner, build.SENDER, build.RECEIVER))] * 3000
     path = written(tmp_path, build.classic(packets))
     assert len(packets[0]) + 16 == 984 + 32
-    header = classic.ClassicHeader.parse(path.read_bytes()[:24], "parallel")
+    header = ClassicHeader.parse(path.read_bytes()[:24], "parallel")
     with path.open("rb") as file:
         for cut in random.Random(12).sample(range(24, 24 + 3000 * 1016), 40):
-            assert classic.find_boundary(file, cut, header, path.stat().st_size) == 24 + -(-(cut - 24) // 1016) * 1016
+            assert find_boundary(file, cut, header, path.stat().st_size) == 24 + -(-(cut - 24) // 1016) * 1016
     assert [(extent.start.position - 24) % 1016 for extent in by_themselves(path, 1 << 20)] == [0] * 3
 
 

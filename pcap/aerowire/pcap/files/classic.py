@@ -1,4 +1,4 @@
-"""Classic pcap files: their header, their records, and where a chain of records can be picked up in the middle.
+"""Classic pcap files: their records, and the way on where the chain of records is damaged.
 
     file header, 24 bytes: magic, version (major, minor), zone, accuracy, snap length, link type
     record header, 16 bytes: seconds, fraction, captured length, original length; then the captured bytes
@@ -11,64 +11,23 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers, PacketBlock
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, RECORD_HEADER_LENGTH, ClassicHeader
 from aerowire.pcap.files.places import Extent
-from aerowire.pcap.files.recovery import (
-    NOTHING,
-    RECORD_HEADER_LENGTH,
-    RECORD_LENGTH_MAX,
-    TIME_STEP_MAX_S,
-    UNKNOWN,
-    candidates,
-    detour,
-    find_chain,
-)
-from aerowire.pcap.files.source import CHUNK_LENGTH, CLASSIC_MAGICS, ChunkReader
+from aerowire.pcap.files.recovery import NOTHING, TIME_STEP_MAX_S, UNKNOWN, detour, find_chain
+from aerowire.pcap.files.source import CHUNK_LENGTH, ChunkReader
 from aerowire.pcap.files.walk import Headers, read_records
 from aerowire.pcap.statistics import Statistics
 
-FILE_HEADER_LENGTH = 24
 SECONDS, FRACTION, CAPTURED, ORIGINAL = range(4)  # of a record's header
-SNAP_LENGTH_MAX = 4 << 20  # a header that claims more is not believed
 SUSPECTS_MAX = 64  # wrong steps behind a damaged length: zeros, as in the headers of packets, lead on in short ones
 JUMPS_MAX = 1000  # of time in a file; one with more has no clock that tells anything
 STRETCH_MIN = 1 << 18  # bytes that are walked at once behind a doubt, of which half must lie behind the next one; twice as many each time
-
-
-@dataclass(frozen=True, slots=True)
-class ClassicHeader:
-    """What a classic file says of all its records."""
-
-    little_endian: bool
-    tick_ns: int
-    record_length_max: int
-    link_type: int
-    snap_length: int = 0
-
-    @classmethod
-    def parse(cls, data: bytes, name: str) -> ClassicHeader:
-        """Read the file header; raise CaptureError when it is short or has another magic."""
-        if len(data) < FILE_HEADER_LENGTH or data[:4] not in CLASSIC_MAGICS:
-            raise CaptureError(f"{name}: not a capture: expected a pcap or pcapng file header, found {data[:8].hex(' ') or 'nothing'}")
-        little_endian, tick_ns = CLASSIC_MAGICS[data[:4]]
-        snap_length, link_type = struct.unpack_from("<II" if little_endian else ">II", data, 16)
-        limit = max(RECORD_LENGTH_MAX, snap_length) if snap_length <= SNAP_LENGTH_MAX else RECORD_LENGTH_MAX
-        return cls(little_endian, tick_ns, limit, link_type & 0x0FFF_FFFF, snap_length)
-
-    @property
-    def record_dtype(self) -> np.dtype[np.void]:
-        return np.dtype([(name, self.integer) for name in ("seconds", "fraction", "captured", "original")])
-
-    @property
-    def integer(self) -> str:
-        """NumPy's name for the integers of record headers."""
-        return "<u4" if self.little_endian else ">u4"
 
 
 def read_blocks(
@@ -296,76 +255,3 @@ def _block(
         positions=buffer_offset + offsets,
         stop=buffer_offset + int(offsets[-1]) + RECORD_HEADER_LENGTH + int(headers[-1, CAPTURED]),
     )
-
-
-def find_boundary(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int, known: int = FILE_HEADER_LENGTH) -> int:
-    """Return the offset of the first record at or behind `cut`, or the file's length, found without reading what lies far before it.
-
-    Where the surroundings of the cut leave more than one possible, the file is read from `known`, a record at or before the cut.
-    """
-    if cut <= known:
-        return known
-    found = find_boundaries(file, cut, header, file_length)
-    walked = walk_to(file, known, cut, header, file_length) if len(found) > 1 else None
-    return walked if walked is not None else found[0] if found else file_length
-
-
-def find_boundaries(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int) -> list[int]:
-    """Return the offsets that may be that of the first record at or behind `cut`, likeliest first: one in nearly every capture.
-
-    Chains of plausible records are followed from every byte of a stretch of twice the largest record before the cut.  The true one starts
-    within the first of the two.  Where all chains that start there lead to the same record, that is the one.  Where they do not, packets
-    hold records that lead from one to the next, and nothing near the cut tells which chain is true.  None is found where the chain of
-    records is broken around the cut.
-    """
-    if cut <= FILE_HEADER_LENGTH:
-        return [FILE_HEADER_LENGTH]
-    span = header.record_length_max + RECORD_HEADER_LENGTH
-    window = max(FILE_HEADER_LENGTH, cut - 2 * span)
-    file.seek(window)
-    data = np.frombuffer(file.read(min(file_length, cut + 2 * span) - window), dtype=np.uint8)
-    goal, is_whole = cut - window, window + data.size >= file_length
-    if data.size < RECORD_HEADER_LENGTH:
-        return [file_length]
-    origins, landings = _landings(data, goal, header, is_start=window == FILE_HEADER_LENGTH, is_whole=is_whole)
-    early = landings[origins < span]
-    return list(dict.fromkeys((window + (early if early.size else landings[:1])).tolist()))
-
-
-def _landings(data: Bytes, goal: int, header: ClassicHeader, *, is_start: bool, is_whole: bool) -> tuple[Integers, Integers]:
-    """Return where the chains begin that lead over `goal`, in order, and the first record at or behind it on each."""
-    plausible, following = candidates(data, 0, data.size, header)
-    rows = np.flatnonzero(plausible)
-    dead, end = rows.size, rows.size + 1  # where chains go on that break, and those that end with the file
-    numbers = np.full(data.size + 2, dead, dtype=np.int64)
-    numbers[rows] = np.arange(rows.size)
-    if is_whole:
-        numbers[data.size] = end
-    # Of each place the one to which its chain leads: the next record, then the one behind as many again as were passed so far.
-    leads = np.concatenate([numbers[np.minimum(following[rows], data.size + 1)], [dead, end]])
-    goals = int(rows.searchsorted(goal))  # where those at or behind the goal begin
-    leads[goals : rows.size] = np.arange(goals, rows.size)
-    while not np.array_equal(further := leads[leads], leads):
-        leads = further
-    origins = numbers[:1] if is_start else np.arange(goals)
-    landed = leads[origins]
-    reached = landed != dead
-    places = np.concatenate([rows, [-1, data.size]])
-    return places[origins[reached]], places[landed[reached]]
-
-
-def walk_to(file: BinaryIO, known: int, cut: int, header: ClassicHeader, file_length: int) -> int | None:
-    """Return the first record at or behind `cut` by walking from `known`; None where the chain is broken."""
-    file.seek(known)
-    reader = ChunkReader(file, position=known, length=file_length - known)
-    position = 0
-    while reader.refill(position):
-        offsets, _, position, is_broken = read_records(reader.buffer, 0, reader.buffer.size, header.little_endian, header.record_length_max)
-        place = int(offsets.searchsorted(cut - reader.buffer_offset))
-        if place < offsets.size:
-            return reader.buffer_offset + int(offsets[place])
-        if is_broken:
-            return None
-        if reader.buffer_offset + position >= cut:
-            return reader.buffer_offset + position
-    return file_length

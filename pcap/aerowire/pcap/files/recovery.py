@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
+from aerowire.pcap.files.formats import RECORD_HEADER_LENGTH, ClassicHeader
 
-if TYPE_CHECKING:
-    from aerowire.pcap.files.classic import ClassicHeader
-
-RECORD_HEADER_LENGTH = 16
-RECORD_LENGTH_MAX = 262144  # what capture tools themselves refuse to exceed
 ORIGINAL_LENGTH_MAX = 16 << 20  # of one packet on any wire, segmentation offload included
 TIME_STEP_MAX_S = 7 * 86400  # between neighbours, for a chain to be plausible
 # Records in a row that prove a chain behind a break; fewer where captured and original length agree, which is 32 bits of evidence each.

@@ -18,17 +18,8 @@ import numpy as np
 from aerowire.pcap.arrays.blocks import Bytes
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.files.compressed import Inflated, Unpacked
+from aerowire.pcap.files.formats import CLASSIC_MAGICS, GZIP_MAGIC, PCAPNG_MAGIC, ZSTD_MAGIC
 
-GZIP_MAGIC = b"\x1f\x8b"
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
-# magic -> (little-endian, nanoseconds in one unit of the record's fraction)
-CLASSIC_MAGICS = {
-    b"\xd4\xc3\xb2\xa1": (True, 1000),
-    b"\xa1\xb2\xc3\xd4": (False, 1000),
-    b"\x4d\x3c\xb2\xa1": (True, 1),
-    b"\xa1\xb2\x3c\x4d": (False, 1),
-}
 BUFFERS_MAX = 3  # whoever takes chunks one after the other holds two at most
 _ALONE = [np.empty(0, dtype=np.uint8)]
 UNUSED = sys.getrefcount(_ALONE[0])  # of memory that only a list holds

@@ -13,10 +13,10 @@ import numpy as np
 
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.arrays.blocks import Gather, Integers, Mask, PacketBlock
-from aerowire.pcap.files import classic, pcapng
+from aerowire.pcap.files import boundaries, classic, pcapng
+from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, PCAPNG_MAGIC, RECORD_HEADER_LENGTH, ClassicHeader
 from aerowire.pcap.files.places import Extent, Place
-from aerowire.pcap.files.recovery import RECORD_HEADER_LENGTH
-from aerowire.pcap.files.source import CHUNK_LENGTH, PCAPNG_MAGIC, open_source
+from aerowire.pcap.files.source import CHUNK_LENGTH, open_source
 from aerowire.pcap.frames import frames
 from aerowire.pcap.frames.evidence import BREACH_SHARE, Evidence
 from aerowire.pcap.frames.frames import LAYOUTS, REASONS, Frames, Verdict
@@ -72,7 +72,7 @@ def open_blocks(choice: Choice, statistics: Statistics) -> Iterator[PacketBlock]
         if peeked == PCAPNG_MAGIC:
             yield from pcapng.read_blocks(file, statistics, peeked=peeked, extent=extent, **how)
         else:
-            header = classic.ClassicHeader.parse(peeked + file.read(classic.FILE_HEADER_LENGTH - 4), name)
+            header = ClassicHeader.parse(peeked + file.read(FILE_HEADER_LENGTH - 4), name)
             yield from classic.read_blocks(file, header, statistics, extent=extent, **how)
 
 
@@ -90,12 +90,12 @@ def primed(choice: Choice) -> Reassembler:
 def _place_before(path: str, position: int) -> Place | None:
     """Return a record's place that is at least SPAN bytes before one of a classic file; None at the beginning of the file."""
     with open_source(path) as file:
-        start = file.read(classic.FILE_HEADER_LENGTH)
-        if start[:4] == PCAPNG_MAGIC or position <= classic.FILE_HEADER_LENGTH:
+        start = file.read(FILE_HEADER_LENGTH)
+        if start[:4] == PCAPNG_MAGIC or position <= FILE_HEADER_LENGTH:
             return None
-        header = classic.ClassicHeader.parse(start, path)
-        earliest = max(classic.FILE_HEADER_LENGTH, position - SPAN - RECORD_HEADER_LENGTH - header.record_length_max)
-        return Place(classic.find_boundary(file, earliest, header, position), None)
+        header = ClassicHeader.parse(start, path)
+        earliest = max(FILE_HEADER_LENGTH, position - SPAN - RECORD_HEADER_LENGTH - header.record_length_max)
+        return Place(boundaries.find_boundary(file, earliest, header, position), None)
 
 
 class Pass:

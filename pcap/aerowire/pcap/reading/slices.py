@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Integers
-from aerowire.pcap.files import classic
+from aerowire.pcap.files.boundaries import find_boundaries, walk_to
+from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, RECORD_HEADER_LENGTH, ClassicHeader
 from aerowire.pcap.files.places import Extent, Place
-from aerowire.pcap.files.recovery import RECORD_HEADER_LENGTH
 from aerowire.pcap.files.source import CHUNK_LENGTH, is_classic
 from aerowire.pcap.frames.evidence import FLOW as FLOW_ROW
 from aerowire.pcap.frames.evidence import LINK, ROWS, Evidence
@@ -99,12 +99,12 @@ def _extent(path: str, start: int, end: int) -> Extent | None:
     """Return the records whose first byte lies in [start, end), found from one far enough before for the fragments that count."""
     length = Path(path).stat().st_size
     with Path(path).open("rb") as file:
-        header = classic.ClassicHeader.parse(file.read(classic.FILE_HEADER_LENGTH), path)
-        found = classic.find_boundaries(file, start - SPAN - RECORD_HEADER_LENGTH - header.record_length_max, header, length)
+        header = ClassicHeader.parse(file.read(FILE_HEADER_LENGTH), path)
+        found = find_boundaries(file, start - SPAN - RECORD_HEADER_LENGTH - header.record_length_max, header, length)
         if len(found) != 1:
             return None
-        first = classic.walk_to(file, found[0], max(start, classic.FILE_HEADER_LENGTH), header, length)
-        stop = None if first is None else classic.walk_to(file, first, end, header, length) if end < length else length
+        first = walk_to(file, found[0], max(start, FILE_HEADER_LENGTH), header, length)
+        stop = None if first is None else walk_to(file, first, end, header, length) if end < length else length
     if first is None or stop is None or first >= stop:
         return None
     return Extent(Place(first, 0), stop, Place(found[0], None) if found[0] < first else None)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aerowire.pcap.capture import Capture
-from aerowire.pcap.files import classic
+from aerowire.pcap.files.boundaries import find_boundaries, find_boundary
+from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, ClassicHeader
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.source import is_classic, is_compressed
 from aerowire.pcap.reading import index
@@ -65,7 +66,7 @@ def resolve(part: Part, capture: Capture) -> tuple[Extent | None, Facts | None] 
     if needs_whole_file(capture) or not is_classic(part.path):
         return _by_index(part, capture)
     with Path(part.path).open("rb") as file:
-        header = classic.ClassicHeader.parse(file.read(classic.FILE_HEADER_LENGTH), part.path)
+        header = ClassicHeader.parse(file.read(FILE_HEADER_LENGTH), part.path)
         start = _boundary(file, part.start, header, part)
         # Where the chain of records is broken around a cut, the part before it goes on to the next one.
         ends = (_boundary(file, goal, header, part) for goal in range(part.end, part.length, part.step))
@@ -73,13 +74,13 @@ def resolve(part: Part, capture: Capture) -> tuple[Extent | None, Facts | None] 
     return None if start is None or start >= end else (Extent(Place(start, None), end), None)
 
 
-def _boundary(file: BinaryIO, goal: int, header: classic.ClassicHeader, part: Part) -> int | None:
+def _boundary(file: BinaryIO, goal: int, header: ClassicHeader, part: Part) -> int | None:
     """Return the first record from `goal` on, whoever asks; None where the chain of records is broken."""
-    found = classic.find_boundaries(file, goal, header, part.length)
+    found = find_boundaries(file, goal, header, part.length)
     if len(found) < 2:
         return found[0] if found else None
     known = index.find_or_build(part.path).place_before(goal)
-    return classic.find_boundary(file, goal, header, part.length, known.position if known else classic.FILE_HEADER_LENGTH)
+    return find_boundary(file, goal, header, part.length, known.position if known else FILE_HEADER_LENGTH)
 
 
 def needs_whole_file(capture: Capture) -> bool:
