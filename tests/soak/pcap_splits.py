@@ -21,7 +21,7 @@ from tests.soak.bars import Part, Size
 from tests.support.capture_corpus import build
 from tests.support.capture_damage import packets_of
 from tests.support.capture_nested import nested
-from tests.support.capture_parts import by_index, by_themselves
+from tests.support.capture_parts import batches_of, by_index, by_themselves
 
 SEED = 11
 CUTS = {Size.FULL: 100, Size.SMALL: 30}  # of each file
@@ -61,7 +61,7 @@ def cut_anywhere(size: Size, number: int, scratch: Path) -> str:
     bounds = sorted({24, *found, length})
     resynced = [Extent(Place(start, None), end) for start, end in itertools.pairwise(bounds)]
     for extents in (resynced, by_index(path, length // 4), by_themselves(path, length // 37)):
-        parts = pa.Table.from_batches([batch for extent in extents for batch in capture.batches(extent=extent)], whole.schema)
+        parts = pa.Table.from_batches(list(batches_of(capture, extents)), whole.schema)
         unknown = ["packet_index"] if extents[-1].start.packet_index is None else []
         assert parts.drop_columns(unknown).equals(whole.drop_columns(unknown)), f"seed {SEED}, file {number}: {len(extents)} parts"
     return f"{len(cuts)} cuts and {len(bounds) - 1} parts of {len(offsets) - 1} records right"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap import Capture
 from aerowire.pcap.files.places import Extent
 from aerowire.pcap.reading import index
-from aerowire.pcap.spark.parts import cut, resolve
+from aerowire.pcap.reading.facts import Facts
+from aerowire.pcap.reading.parts import cut, resolve
+from aerowire.pcap.reading.resolved import opened
 
 
 def by_index(path: Path, split_length: int) -> list[Extent]:
@@ -18,9 +23,19 @@ def by_index(path: Path, split_length: int) -> list[Extent]:
 
 def by_themselves(path: Path, split_length: int) -> list[Extent]:
     """Return the parts that a query gets which needs nothing of the whole file."""
-    capture = Capture(path, ports=[1], columns=["type"])
-    resolved = [resolve(part, capture) for part in cut(str(path), split_length)]
-    return contiguous([found[0] for found in resolved if found is not None and found[0] is not None])
+    request = Capture(path, ports=[1], columns=["type"]).request
+    extents = []
+    for part in cut(str(path), split_length):
+        with resolve(part, request) as found:
+            extents += [found.extent] if found is not None and found.extent is not None else []
+    return contiguous(extents)
+
+
+def batches_of(capture: Capture, extents: Iterable[Extent], facts: Facts | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the frames of some parts."""
+    for extent in extents:
+        with opened(capture.path, capture.request, extent=extent, facts=facts) as part:
+            yield from capture.batches(part)
 
 
 def contiguous(extents: list[Extent]) -> list[Extent]:

@@ -6,6 +6,8 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,6 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap.arrays.blocks import Integers, Mask
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.files.places import Extent
 from aerowire.pcap.files.source import CHUNK_LENGTH
 from aerowire.pcap.frames.frame_columns import FramePlaces
 from aerowire.pcap.frames.retransmissions import Marks
@@ -21,9 +22,10 @@ from aerowire.pcap.frames.selection import Selection
 from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.packets.flows import Link
 from aerowire.pcap.reading.facts import Facts
-from aerowire.pcap.reading.passes import Choice, Pass
+from aerowire.pcap.reading.passes import Pass
+from aerowire.pcap.reading.resolved import Request, ResolvedPart, opened
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.table import PAYLOAD, POSITION, RETRANSMISSION, SCHEMA, build, places
+from aerowire.pcap.table import PACKET_INDEX, PAYLOAD, POSITION, RETRANSMISSION, SCHEMA, build, places
 from aerowire.pcap.where import Where
 
 OF_WHOLE_FILE = frozenset({POSITION, RETRANSMISSION})  # columns that only a whole capture tells
@@ -79,6 +81,12 @@ class Capture:
         """Whether something is asked for that frames anywhere in the file tell: positions, which SETUPs do, or what NAKs asked for."""
         return bool(OF_WHOLE_FILE & self.named)
 
+    @property
+    def request(self) -> Request:
+        """What is asked of the packets and frames of a part."""
+        needs_whole_file = self.ports is None or self.needs_survey or PACKET_INDEX in self.named
+        return Request(self.ports, needs_whole_file, self.fail_fast, self.chunk_length)
+
     def read(self, limit: int = sys.maxsize) -> pa.Table:
         """Return the frames as one table, in the order of the capture.  Raises CaptureError for what is no capture.
 
@@ -86,20 +94,21 @@ class Capture:
         """
         if self.where is not None and OF_WHOLE_FILE & self.where.columns:
             return self._with_metadata(pa.Table.from_batches(self.batches(), self.schema).slice(0, limit))
-        reading = self._pass(None, None)
         seen: Integers = np.zeros(0, dtype=np.int64)  # frames of each link
         kept: list[tuple[pa.RecordBatch, Integers, FramePlaces | None]] = []
-        for selection in reading.selections():
-            chosen = self._chosen(selection, None, None)
-            owners = chosen.links[chosen.owners]
-            counts: Integers = np.bincount(owners, minlength=reading.flows.link_count)
-            seen = np.concatenate([seen, np.zeros(counts.size - seen.size, dtype=np.int64)])
-            first = _firsts(owners, counts, limit - seen)
-            seen += counts
-            if first.any():
-                chosen = chosen if first.all() else chosen.take(first)
-                points = places(chosen) if OF_WHOLE_FILE & frozenset(self.schema.names) else None
-                kept.append((build(chosen, self.schema, payload=self.payload), owners[first], points))
+        with opened(self.path, self.request) as part:
+            reading = self._pass(part)
+            for selection in reading.selections():
+                chosen = self._chosen(selection, None, None)
+                owners = chosen.links[chosen.owners]
+                counts: Integers = np.bincount(owners, minlength=reading.flows.link_count)
+                seen = np.concatenate([seen, np.zeros(counts.size - seen.size, dtype=np.int64)])
+                first = _firsts(owners, counts, limit - seen)
+                seen += counts
+                if first.any():
+                    chosen = chosen if first.all() else chosen.take(first)
+                    points = places(chosen) if OF_WHOLE_FILE & frozenset(self.schema.names) else None
+                    kept.append((build(chosen, self.schema, payload=self.payload), owners[first], points))
         self._finish(reading)
         facts, verdict = reading.facts(), reading.verdict()
         marks = _marks(facts)
@@ -112,40 +121,49 @@ class Capture:
 
     def survey(self) -> Facts:
         """Return what only the whole capture tells, without building columns: the first of two passes."""
-        reading = self._pass(None, None)
-        for _ in reading.selections():
+        for _ in self.selections():
             pass
-        self._finish(reading)
-        return reading.facts()
+        assert self._reading is not None
+        return self._reading.facts()
 
-    def batches(self, *, extent: Extent | None = None, facts: Facts | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the frames in bounded batches, those of an extent only where one is given.
+    def batches(self, part: ResolvedPart | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the frames in bounded batches, those of a part only where one is given.
 
-        What only the whole capture tells is taken from `facts`, else there is a first pass over the file when that is needed: without
-        `ports`, and for positions and marks of retransmissions.
+        What only the whole capture tells is taken from the part's facts, else there is a first pass over the file when that is needed:
+        without `ports`, and for positions and marks of retransmissions.
         """
+        facts = None if part is None else part.facts
         if facts is None and (self.ports is None or self.needs_survey):
             facts = self.survey()
         marks = _marks(facts) if facts is not None and RETRANSMISSION in self.named else None
         terms = facts.terms if facts else None
-        for selection in self.selections(extent=extent, facts=facts):
-            chosen = self._chosen(selection, terms, marks)
-            if chosen.chosen.size:
-                yield build(chosen, self.schema, payload=self.payload, terms=terms, marks=marks)
+        with self._opened(part) as opened_part:
+            for selection in self.selections(replace(opened_part, facts=facts)):
+                chosen = self._chosen(selection, terms, marks)
+                if chosen.chosen.size:
+                    yield build(chosen, self.schema, payload=self.payload, terms=terms, marks=marks)
 
-    def selections(self, *, extent: Extent | None = None, facts: Facts | None = None) -> Iterator[Selection]:
+    def selections(self, part: ResolvedPart | None = None) -> Iterator[Selection]:
         """Yield the frames of each block, whatever `where` says of them, before columns are built.
 
-        Without `ports` and `facts` those are all that may count; `counted` tells at the end which do.
+        Without `ports` and facts those are all that may count; `counted` tells at the end which do.
         """
-        reading = self._pass(extent, facts)
-        yield from reading.selections()
+        with self._opened(part) as opened_part:
+            reading = self._pass(opened_part)
+            yield from reading.selections()
         self._finish(reading)
 
-    def _pass(self, extent: Extent | None, facts: Facts | None) -> Pass:
-        keys = facts.keys if facts is not None and self.ports is None else None
-        choice = Choice(self.path, self.ports, keys, extent, self.fail_fast, self.chunk_length)
-        self._reading = Pass(choice, asking=facts is None and RETRANSMISSION in self.named)
+    def count(self, part: ResolvedPart) -> Statistics:
+        """Return the counts of a part, without building columns."""
+        for _ in self.selections(part):
+            pass
+        return self.statistics
+
+    def _opened(self, part: ResolvedPart | None) -> AbstractContextManager[ResolvedPart]:
+        return opened(self.path, self.request) if part is None else nullcontext(part)
+
+    def _pass(self, part: ResolvedPart) -> Pass:
+        self._reading = Pass(part, asking=part.facts is None and RETRANSMISSION in self.named)
         return self._reading
 
     def _chosen(self, selection: Selection, terms: Terms | None, marks: Marks | None) -> Selection:

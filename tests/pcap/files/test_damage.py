@@ -16,10 +16,11 @@ import pytest
 from aerowire.pcap import Capture, CaptureError, Statistics, read_frames
 from aerowire.pcap.arrays.blocks import PacketBlock
 from aerowire.pcap.files import classic, pcapng
+from aerowire.pcap.files.captures import packet_blocks
 from aerowire.pcap.files.compressed import Inflated
 from aerowire.pcap.files.recovery import SEARCH_LENGTH_MIN
+from aerowire.pcap.files.source import open_capture
 from aerowire.pcap.files.walk import read_records
-from aerowire.pcap.reading.passes import Choice, open_blocks
 
 COUNT = 300
 CHUNK = 70_000
@@ -140,7 +141,8 @@ def test_many_damages_cost_what_they_and_their_surroundings_hold(monkeypatch: py
 
 def blocks_of(tmp_path: Path, data: bytes) -> list[PacketBlock]:
     (tmp_path / "capture").write_bytes(data)
-    return list(open_blocks(Choice(str(tmp_path / "capture")), Statistics()))
+    with open_capture(tmp_path / "capture") as file:
+        return list(packet_blocks(file, Statistics()))
 
 
 def test_a_buffer_with_many_damages_is_one_block(tmp_path: Path) -> None:

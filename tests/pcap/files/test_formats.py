@@ -21,11 +21,11 @@ from aerowire.pcap.analysis.summary import summarise
 from aerowire.pcap.arrays import gather, gather_fallback
 from aerowire.pcap.files import chain, chain_fallback
 from aerowire.pcap.files.boundaries import find_boundary
+from aerowire.pcap.files.captures import packet_blocks
 from aerowire.pcap.files.formats import ClassicHeader
-from aerowire.pcap.files.source import ChunkReader
-from aerowire.pcap.reading.passes import Choice, open_blocks
+from aerowire.pcap.files.source import ChunkReader, open_capture
 from aerowire.pcap.table import build as build_table
-from tests.support.capture_parts import by_index, by_themselves
+from tests.support.capture_parts import batches_of, by_index, by_themselves
 
 FOUR, SIX = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")
 
@@ -371,12 +371,13 @@ def test_blocks_that_are_kept_stay_as_they_are_while_others_are_read(tmp_path: P
     packets = [rng.randbytes(rng.randrange(2000)) for _ in range(2000)]
     path = tmp_path / "kept.pcap"
     path.write_bytes(build.classic(packets))
-    choice = Choice(str(path), chunk_length=100_000)
-    kept = list(open_blocks(choice, Statistics()))
+    with open_capture(path) as file:
+        kept = list(packet_blocks(file, Statistics(), chunk_length=100_000))
     assert len(kept) > 10
     found = [block.buffer[start:end].tobytes() for block in kept for start, end in zip(block.starts, block.ends, strict=True)]
     assert found == packets
-    every_other = [block for index, block in enumerate(open_blocks(choice, Statistics())) if index % 2]
+    with open_capture(path) as file:
+        every_other = [block for index, block in enumerate(packet_blocks(file, Statistics(), chunk_length=100_000)) if index % 2]
     assert [block.buffer.tobytes() for block in every_other] == [block.buffer.tobytes() for block in kept[1::2]]
 
 
@@ -461,7 +462,7 @@ def test_parts_together_hold_each_record_once(
     whole = Capture(path).read()
     facts = Capture(path).survey()
     capture = Capture(path)
-    batches = [batch for extent in extents for batch in capture.batches(extent=extent, facts=facts)]
+    batches = list(batches_of(capture, extents, facts))
     table = pa.Table.from_batches(batches, whole.schema.remove_metadata())
     unknown = ["packet_index"] if split is by_themselves else []
     assert table.drop_columns(unknown).equals(whole.replace_schema_metadata(None).drop_columns(unknown))

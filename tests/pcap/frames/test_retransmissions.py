@@ -19,7 +19,7 @@ from aerowire.pcap.frames import retransmissions
 from aerowire.pcap.frames.retransmissions import ROWS, Asked, Asking, Marks
 from aerowire.pcap.reading import index
 from aerowire.pcap.reading.facts import Findings
-from aerowire.pcap.spark.parts import cut, resolve
+from aerowire.pcap.reading.parts import cut, resolve
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 MARK = "is_retransmission"
@@ -103,12 +103,11 @@ def lossy(build: SimpleNamespace, path: Path, rng: random.Random, *, count: int 
 
 
 def in_parts(path: Path, split_length: int, **how: object) -> pa.Table:
-    batches = []
+    batches: list[pa.RecordBatch] = []
     for part in cut(str(path), split_length):
         capture = Capture(path, chunk_length=70_000, **how)  # type: ignore[arg-type]
-        resolved = resolve(part, capture)
-        if resolved is not None:
-            batches += list(capture.batches(extent=resolved[0], facts=resolved[1]))
+        with resolve(part, capture.request) as resolved:
+            batches += [] if resolved is None else capture.batches(resolved)
     return pa.Table.from_batches(batches, Capture(path, **how).schema)  # type: ignore[arg-type]
 
 

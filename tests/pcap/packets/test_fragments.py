@@ -14,7 +14,7 @@ import pytest
 
 from aerowire.pcap import Capture, read_frames
 from aerowire.pcap.packets import fragments
-from tests.support.capture_parts import by_index, by_themselves
+from tests.support.capture_parts import batches_of, by_index, by_themselves
 
 LINK_MTU = 1500
 WITHOUT = ["record_position", "packet_index", "ts_ns"]
@@ -124,7 +124,8 @@ def test_fragments_on_both_sides_of_a_cut_are_put_together(
     build: SimpleNamespace, tmp_path: Path, split: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("aerowire.pcap.packets.fragments.SPAN", 64 << 10)
-    monkeypatch.setattr("aerowire.pcap.reading.passes.SPAN", 64 << 10)
+    monkeypatch.setattr("aerowire.pcap.reading.resolved.SPAN", 64 << 10)
+    monkeypatch.setattr("aerowire.pcap.reading.parts.SPAN", 64 << 10)
     monkeypatch.setattr("aerowire.pcap.reading.index.SPAN", 64 << 10)
     monkeypatch.setattr("aerowire.pcap.reading.index.CUT_SPACING_MIN", 10_000)
     rng = random.Random(3)
@@ -140,9 +141,10 @@ def test_fragments_on_both_sides_of_a_cut_are_put_together(
     capture = Capture(path)
     extents = split(path, 50_000)
     assert len(extents) > 10
-    batches, reassembled = [], 0
+    batches: list[pa.RecordBatch] = []
+    reassembled = 0
     for extent in extents:
-        batches += list(capture.batches(extent=extent, facts=facts))
+        batches += batches_of(capture, [extent], facts)
         reassembled += capture.statistics.reassembled_datagrams
     table = pa.Table.from_batches(batches, whole.schema.remove_metadata())
     unknown = ["packet_index"] if split is by_themselves else []

@@ -17,8 +17,9 @@ import pytest
 from aerowire.pcap import Capture, CaptureError, read_frames
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
 from aerowire.pcap.reading import index
-from aerowire.pcap.spark.parts import Part, cut, resolve
+from aerowire.pcap.reading.parts import Part, cut, resolve
 from aerowire.tools.main import main
+from tests.support.capture_parts import batches_of
 
 
 @pytest.fixture(autouse=True)
@@ -55,15 +56,13 @@ def pcapng_file(build: SimpleNamespace, path: Path) -> Path:
 
 
 def read_in_parts(path: Path, split_length: int) -> pa.Table:
-    batches = []
+    batches: list[pa.RecordBatch] = []
     parts = list(cut(str(path), split_length))
     assert [part.start for part in parts[1:]] == [part.end for part in parts[:-1]]
     for part in parts:
         capture = Capture(path, payload=True, chunk_length=70_000)
-        resolved = resolve(part, capture)
-        if resolved is not None:
-            extent, facts = resolved
-            batches += list(capture.batches(extent=extent, facts=facts))
+        with resolve(part, capture.request) as resolved:
+            batches += [] if resolved is None else capture.batches(resolved)
     return pa.Table.from_batches(batches, Capture(path).schema)
 
 
@@ -77,7 +76,7 @@ def test_parts_say_what_the_whole_file_says(build: SimpleNamespace, tmp_path: Pa
     extents = found.extents(split_length)
     assert len(extents) > path.stat().st_size // split_length // 2
     capture = Capture(path, payload=True)
-    batches = [batch for extent in extents for batch in capture.batches(extent=extent, facts=found.facts)]
+    batches = list(batches_of(capture, extents, found.facts))
     assert pa.Table.from_batches(batches, expected.schema).equals(expected)
 
 

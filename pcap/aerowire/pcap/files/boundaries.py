@@ -2,15 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Bytes, Integers
 from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, RECORD_HEADER_LENGTH, ClassicHeader
+from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.recovery import candidates
-from aerowire.pcap.files.source import ChunkReader
+from aerowire.pcap.files.source import CaptureFile, ChunkReader
 from aerowire.pcap.files.walk import read_records
+
+
+def with_earlier_place(file: CaptureFile, extent: Extent | None, span: int) -> Extent | None:
+    """Return an extent with a place at least `span` bytes before it, which is found in a classic file where the extent names none."""
+    if extent is None or extent.before is not None or file.header is None or extent.start.position <= FILE_HEADER_LENGTH:
+        return extent
+    start = extent.start.position
+    earliest = max(FILE_HEADER_LENGTH, start - span - RECORD_HEADER_LENGTH - file.header.record_length_max)
+    return replace(extent, before=Place(find_boundary(file.stream, earliest, file.header, start), None))
+
+
+@dataclass(frozen=True, slots=True)
+class NearCut:
+    """The offsets that may be that of the first record at or behind a cut, likeliest first, as its surroundings tell."""
+
+    goal: int
+    offsets: list[int]
+    file_length: int
+
+    @property
+    def is_sure(self) -> bool:
+        return len(self.offsets) == 1
+
+
+def near_cuts(file: CaptureFile, start: int, ends: Iterable[int], file_length: int) -> list[NearCut]:
+    """Return what is found near the start of a part, and near the first of some ends around which the chain of records is whole.
+
+    The file's length stands for a cut where the chain is broken.  Only classic files can be looked at so; in others nothing is found.
+    """
+    header = file.header
+    if header is None:
+        return []
+    found = (((cut, find_boundaries(file.stream, cut, header, file_length)) for cut in cuts) for cuts in ((start,), ends))
+    whole = (next((one for one in some if one[1]), (file_length, [file_length])) for some in found)
+    return [NearCut(cut, offsets, file_length) for cut, offsets in whole]
+
+
+def extent_between(file: CaptureFile, cuts: Sequence[NearCut], known: Sequence[Place | None]) -> Extent | None:
+    """Return the records between two cuts, None where there are none.
+
+    known: a record at or before each cut, from which the file is read where the surroundings of the cut leave more than one possible.
+    """
+    assert file.header is not None
+    bounds = []
+    for cut, place in zip(cuts, known, strict=True):
+        begin = place.position if place else FILE_HEADER_LENGTH
+        bounds.append(cut.offsets[0] if cut.is_sure else find_boundary(file.stream, cut.goal, file.header, cut.file_length, begin))
+    start, end = bounds
+    return Extent(Place(start, None), end) if start < end else None
 
 
 def find_boundary(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int, known: int = FILE_HEADER_LENGTH) -> int:

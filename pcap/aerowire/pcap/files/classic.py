@@ -11,7 +11,6 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, RECORD_HEADER_LENGTH, ClassicHeader
 from aerowire.pcap.files.places import Extent
 from aerowire.pcap.files.recovery import NOTHING, TIME_STEP_MAX_S, UNKNOWN, detour, find_chain
-from aerowire.pcap.files.source import CHUNK_LENGTH, ChunkReader
+from aerowire.pcap.files.source import CaptureFile, ChunkReader
 from aerowire.pcap.files.walk import Headers, read_records
 from aerowire.pcap.statistics import Statistics
 
@@ -31,16 +30,9 @@ STRETCH_MIN = 1 << 18  # bytes that are walked at once behind a doubt, of which 
 
 
 def read_blocks(
-    file: BinaryIO,
-    header: ClassicHeader,
-    statistics: Statistics,
-    *,
-    extent: Extent | None = None,
-    fail_fast: bool = False,
-    name: str = "",
-    chunk_length: int = CHUNK_LENGTH,
+    file: CaptureFile, header: ClassicHeader, statistics: Statistics, *, extent: Extent | None, fail_fast: bool, chunk_length: int
 ) -> Iterator[PacketBlock]:
-    """Yield the records of an extent, or all of them, `file` standing behind its header; a broken chain is counted and picked up again.
+    """Yield the records of an extent, or all of them; a broken chain is counted and picked up again.
 
     An extent must end with the first byte of a record, or the file's last.  Every byte is one of a record, corrupt or truncated.
     Raises CaptureError for a broken chain with `fail_fast`.
@@ -50,9 +42,9 @@ def read_blocks(
     if extent is not None:
         start, first_index = max(extent.start.position, FILE_HEADER_LENGTH), extent.start.packet_index
         length = extent.end - start
-        file.seek(start)
-    reader = ChunkReader(file, position=start, length=length, chunk_length=chunk_length)
-    chain = _Chain(reader, header, statistics, fail_fast=fail_fast, name=name)
+        file.stream.seek(start)
+    reader = ChunkReader(file.stream, position=start, length=length, chunk_length=chunk_length)
+    chain = _Chain(reader, header, statistics, fail_fast=fail_fast, name=file.path)
     for offsets, headers in chain.records():
         yield _block(reader.buffer, offsets, headers, header, first_index, reader.buffer_offset)
         first_index = None if first_index is None else first_index + int(offsets.size)

@@ -18,9 +18,10 @@ import numpy as np
 
 from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers, PacketBlock, joined
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.files.formats import PCAPNG_MAGIC
 from aerowire.pcap.files.places import Extent
 from aerowire.pcap.files.recovery import search_windows
-from aerowire.pcap.files.source import CHUNK_LENGTH, ChunkReader
+from aerowire.pcap.files.source import CaptureFile, ChunkReader
 from aerowire.pcap.files.walk import walk_blocks
 from aerowire.pcap.statistics import Statistics
 
@@ -84,26 +85,19 @@ class _Section:
 
 
 def read_blocks(
-    file: BinaryIO,
-    statistics: Statistics,
-    *,
-    peeked: bytes = b"",
-    extent: Extent | None = None,
-    fail_fast: bool = False,
-    name: str = "",
-    chunk_length: int = CHUNK_LENGTH,
+    file: CaptureFile, statistics: Statistics, *, extent: Extent | None, fail_fast: bool, chunk_length: int
 ) -> Iterator[PacketBlock]:
-    """Yield a capture's packets in file order, or those of an extent, `file` standing behind its first bytes `peeked`.
+    """Yield a capture's packets in file order, or those of an extent.
 
     A broken chain is counted and picked up at the next whole block; with `fail_fast` it raises CaptureError.
     """
-    reader = ChunkReader(file, peeked=peeked, chunk_length=chunk_length)
+    reader = ChunkReader(file.stream, peeked=PCAPNG_MAGIC, chunk_length=chunk_length)
     section, first_index = None, 0
     if extent is not None:
-        section, first_index = _described_section(file, extent.start.blocks, name), extent.start.packet_index or 0
-        start = file.seek(extent.start.position)
-        reader = ChunkReader(file, position=start, length=extent.end - start, chunk_length=chunk_length)
-    chain = _Chain(reader, statistics, section, fail_fast=fail_fast, name=name)
+        section, first_index = _described_section(file, extent.start.blocks), extent.start.packet_index or 0
+        start = file.stream.seek(extent.start.position)
+        reader = ChunkReader(file.stream, position=start, length=extent.end - start, chunk_length=chunk_length)
+    chain = _Chain(reader, statistics, section, fail_fast=fail_fast, name=file.path)
     for found in chain.blocks():
         parts = []
         for section, offsets in found:
@@ -112,7 +106,7 @@ def read_blocks(
             if fail_fast and statistics.corrupt_records > corrupt:
                 at = reader.buffer_offset + int(offsets[0])
                 raise CaptureError(
-                    f"{name}: one of the {offsets.size} blocks from byte {at} is too short for the packet that it claims to hold"
+                    f"{file.path}: one of the {offsets.size} blocks from byte {at} is too short for the packet that it claims to hold"
                 )
             if part.count:
                 parts.append(part)
@@ -122,13 +116,13 @@ def read_blocks(
     chain.finish()
 
 
-def _described_section(file: BinaryIO, blocks: tuple[int, ...], name: str) -> _Section | None:
+def _described_section(file: CaptureFile, blocks: tuple[int, ...]) -> _Section | None:
     """Return the section whose header and interfaces stand in some places of a file; None for the beginning of it."""
     try:
-        return _read_section(file, blocks)
+        return _read_section(file.stream, blocks)
     except (ValueError, struct.error) as error:
         raise CaptureError(
-            f"{name}: is not the file that was looked at before: expected a section header and interfaces at {blocks}"
+            f"{file.path}: is not the file that was looked at before: expected a section header and interfaces at {blocks}"
         ) from error
 
 

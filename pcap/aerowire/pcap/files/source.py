@@ -1,6 +1,6 @@
 """Bytes of a capture from a path: plain, gzip or zstd, or standard input; read in chunks, so that size does not matter.
 
-It knows file magics only to choose a decompressor and a format.
+What the first bytes tell of a file, its compression and its format, is settled when it is opened.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -18,12 +19,35 @@ import numpy as np
 from aerowire.pcap.arrays.blocks import Bytes
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.files.compressed import Inflated, Unpacked
-from aerowire.pcap.files.formats import CLASSIC_MAGICS, GZIP_MAGIC, PCAPNG_MAGIC, ZSTD_MAGIC
+from aerowire.pcap.files.formats import CLASSIC_MAGICS, FILE_HEADER_LENGTH, GZIP_MAGIC, PCAPNG_MAGIC, ZSTD_MAGIC, ClassicHeader
 
 BUFFERS_MAX = 3  # whoever takes chunks one after the other holds two at most
 _ALONE = [np.empty(0, dtype=np.uint8)]
 UNUSED = sys.getrefcount(_ALONE[0])  # of memory that only a list holds
 CHUNK_LENGTH = 8 << 20  # fastest of 1 to 64 MiB: larger ones fall out of the cache
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureFile:
+    """A capture that is open, and the facts of it that count for all its records.
+
+    stream: its bytes, decompressed, behind the header of a classic file or the magic of a pcapng file.  header: None for pcapng.
+    """
+
+    path: str
+    stream: BinaryIO
+    is_compressed: bool
+    header: ClassicHeader | None
+
+
+@contextmanager
+def open_capture(path: str | os.PathLike[str]) -> Iterator[CaptureFile]:
+    """Open a capture; "-" is standard input.  Raises CaptureError for what is no capture."""
+    name = os.fspath(path)
+    with open_source(name) as stream:
+        start = stream.read(len(PCAPNG_MAGIC))
+        header = None if start == PCAPNG_MAGIC else ClassicHeader.parse(start + stream.read(FILE_HEADER_LENGTH - len(start)), name)
+        yield CaptureFile(name, stream, isinstance(stream, Inflated | Unpacked), header)
 
 
 @contextmanager
@@ -69,23 +93,14 @@ def is_capture(path: str | os.PathLike[str]) -> bool:
     return True
 
 
-def is_classic(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a plain classic capture, in whose middle records can be found."""
-    return _magic(path) in CLASSIC_MAGICS
-
-
 def is_compressed(path: str | os.PathLike[str]) -> bool:
     """Whether a file can be read from its beginning only."""
-    magic = _magic(path)
-    return magic.startswith(GZIP_MAGIC) or magic == ZSTD_MAGIC
-
-
-def _magic(path: str | os.PathLike[str]) -> bytes:
     try:
         with Path(path).open("rb") as file:
-            return file.read(4)
+            magic = file.read(4)
     except OSError as error:
         raise CaptureError(f"{os.fspath(path)}: cannot be opened: {error.strerror or error}") from error
+    return magic.startswith(GZIP_MAGIC) or magic == ZSTD_MAGIC
 
 
 class ChunkReader:

@@ -22,10 +22,11 @@ from typing import Any, TextIO
 
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.files.places import Extent, Place
-from aerowire.pcap.files.source import CHUNK_LENGTH, is_compressed
+from aerowire.pcap.files.source import CHUNK_LENGTH
 from aerowire.pcap.packets.fragments import SPAN
 from aerowire.pcap.reading.facts import Facts, Findings
-from aerowire.pcap.reading.passes import Choice, Pass
+from aerowire.pcap.reading.passes import Pass
+from aerowire.pcap.reading.resolved import Request, opened
 from aerowire.pcap.reading.slices import SharedIndexBuilder
 
 VERSION = 2
@@ -109,11 +110,12 @@ def build(path: str | os.PathLike[str], *, chunk_length: int = CHUNK_LENGTH) -> 
     name = os.fspath(path)
     mark = fingerprint(name)
     length = Path(name).stat().st_size
-    reading = Pass(Choice(name, chunk_length=chunk_length), cut_spacing=_cut_spacing(length), asking=True)
-    for _ in reading.selections():
-        pass
+    with opened(name, Request(chunk_length=chunk_length)) as part:
+        reading = Pass(part, cut_spacing=_cut_spacing(length), asking=True)
+        for _ in reading.selections():
+            pass
     reading.account()
-    cuts = () if is_compressed(name) else tuple(reading.cuts)
+    cuts = () if part.file.is_compressed else tuple(reading.cuts)
     return Index(mark, length, cuts, reading.findings(), reading.statistics.is_damaged)
 
 

@@ -6,17 +6,14 @@ File -> blocks of packets -> UDP datagrams -> verdicts and frames
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TypedDict
 
 import numpy as np
 
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.arrays.blocks import Gather, Integers, Mask, PacketBlock
-from aerowire.pcap.files import boundaries, classic, pcapng
-from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, PCAPNG_MAGIC, RECORD_HEADER_LENGTH, ClassicHeader
+from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.files.captures import packet_blocks
 from aerowire.pcap.files.places import Extent, Place
-from aerowire.pcap.files.source import CHUNK_LENGTH, open_source
 from aerowire.pcap.frames import frames
 from aerowire.pcap.frames.evidence import BREACH_SHARE, Evidence
 from aerowire.pcap.frames.frames import LAYOUTS, REASONS, Frames, Verdict
@@ -26,8 +23,9 @@ from aerowire.pcap.frames.terms import StreamKey, Terms
 from aerowire.pcap.packets import link_layers
 from aerowire.pcap.packets.datagrams import Datagrams
 from aerowire.pcap.packets.flows import FlowTable, Link
-from aerowire.pcap.packets.fragments import SPAN, Reassembler
+from aerowire.pcap.packets.fragments import Reassembler
 from aerowire.pcap.reading.facts import Facts, Findings
+from aerowire.pcap.reading.resolved import ResolvedPart
 from aerowire.pcap.statistics import Statistics
 
 NOT_AERON = "flow is not Aeron"
@@ -35,75 +33,22 @@ OTHER_PORT = "port not selected"
 TERM_FIELDS_OF_SETUP = ("session_id", "stream_id", "initial_term_id", "term_length")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which datagrams of which file a pass takes.
-
-    keys: links that are known to count; without them and without ports, flows are judged as they are read.
-    """
-
-    path: str
-    ports: frozenset[int] | None = None
-    keys: frozenset[bytes] | None = None
-    extent: Extent | None = None
-    fail_fast: bool = False
-    chunk_length: int = CHUNK_LENGTH
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether each datagram's verdict is known when it is read."""
-        return self.ports is not None or self.keys is not None
-
-
-class Reading(TypedDict):
-    """How the readers of all formats are told to read."""
-
-    fail_fast: bool
-    name: str
-    chunk_length: int
-
-
-def open_blocks(choice: Choice, statistics: Statistics) -> Iterator[PacketBlock]:
-    """Yield a capture's packets, whatever its format; an extent is for files only that are not compressed."""
-    name, extent = choice.path, choice.extent
-    how: Reading = {"fail_fast": choice.fail_fast, "name": name, "chunk_length": choice.chunk_length}
-    with open_source(name) as file:
-        peeked = file.read(4)
-        if peeked == PCAPNG_MAGIC:
-            yield from pcapng.read_blocks(file, statistics, peeked=peeked, extent=extent, **how)
-        else:
-            header = ClassicHeader.parse(peeked + file.read(FILE_HEADER_LENGTH - 4), name)
-            yield from classic.read_blocks(file, header, statistics, extent=extent, **how)
-
-
-def primed(choice: Choice) -> Reassembler:
-    """Return a reassembler that has seen the fragments before an extent, as many as can count in it."""
-    reassembler = Reassembler()
-    before = None if choice.extent is None else choice.extent.before or _place_before(choice.path, choice.extent.start.position)
-    if choice.extent is not None and before is not None:
-        earlier = replace(choice, extent=Extent(before, choice.extent.start.position), fail_fast=False)
-        for block in open_blocks(earlier, Statistics()):
+def primed(part: ResolvedPart) -> Reassembler:
+    """Return a reassembler that has seen the fragments before a part, as many as can count in it."""
+    reassembler, extent = Reassembler(), part.extent
+    if extent is not None and extent.before is not None:
+        earlier = Extent(extent.before, extent.start.position)
+        for block in packet_blocks(part.file, Statistics(), extent=earlier, chunk_length=part.request.chunk_length):
             link_layers.prime(block, Gather(block.buffer), reassembler)
     return reassembler
 
 
-def _place_before(path: str, position: int) -> Place | None:
-    """Return a record's place that is at least SPAN bytes before one of a classic file; None at the beginning of the file."""
-    with open_source(path) as file:
-        start = file.read(FILE_HEADER_LENGTH)
-        if start[:4] == PCAPNG_MAGIC or position <= FILE_HEADER_LENGTH:
-            return None
-        header = ClassicHeader.parse(start, path)
-        earliest = max(FILE_HEADER_LENGTH, position - SPAN - RECORD_HEADER_LENGTH - header.record_length_max)
-        return Place(boundaries.find_boundary(file, earliest, header, position), None)
-
-
 class Pass:
-    """One pass over a capture; counts per link, so that flows can be accounted for when their verdict is known."""
+    """One pass over a part of a capture; counts per link, so that flows can be accounted for when their verdict is known."""
 
-    def __init__(self, choice: Choice, *, cut_spacing: int | None = None, asking: bool = False, keeps_history: bool = False) -> None:
+    def __init__(self, part: ResolvedPart, *, cut_spacing: int | None = None, asking: bool = False, keeps_history: bool = False) -> None:
         """cut_spacing: note places in the file, at least this many bytes from each other, in `cuts`.  asking: note what NAKs ask for."""
-        self._choice = choice
+        self._part = part
         self._cut_spacing = cut_spacing
         self.cuts: list[Place] = []
         self.position = 0  # in the capture, behind the last block
@@ -122,28 +67,37 @@ class Pass:
 
     def selections(self) -> Iterator[Selection]:
         """Yield what each block contributes; where the verdict on flows comes at the end, all that may count."""
-        choice = self._choice
-        reassembler = primed(choice)
-        for block in open_blocks(choice, self.statistics):
+        part, request = self._part, self._part.request
+        reassembler = primed(part)
+        blocks = packet_blocks(
+            part.file, self.statistics, extent=part.extent, fail_fast=request.fail_fast, chunk_length=request.chunk_length
+        )
+        for block in blocks:
             self.position = block.stop
             if self._cut_spacing is not None:
                 self._note_cuts(block, self._cut_spacing)
             gather = Gather(block.buffer)
             datagrams = link_layers.decode(block, gather, self.statistics, reassembler)
             numbers = self.flows.number(datagrams)
-            if self._choice.is_certain:
+            if self._part.is_certain:
                 datagrams, numbers = self._select(datagrams, numbers)
             found = frames.decode(gather, datagrams)
             self._count(numbers, found)
             chosen = np.arange(found.offsets.size)
-            if not self._choice.is_certain:
+            if not self._part.is_certain:
                 self.evidence.note(gather, found, numbers, self.flows.flow_of)
             if chosen.size:
-                selection = Selection(block, gather, datagrams, numbers, self.flows, found, chosen, choice.path)
+                selection = Selection(block, gather, datagrams, numbers, self.flows, found, chosen, part.file.path)
                 self._note_terms(selection)
                 if self._asking is not None:
                     self._asking.note(_naks(selection))
                 yield selection
+        if part.is_cut and part.extent is not None and self.statistics.truncated_bytes:
+            name, extent = part.file.path, part.extent
+            raise CaptureError(
+                f"{name}: the part from byte {extent.start.position} does not end where the next one begins, at byte {extent.end}; "
+                f"write an index of the file: aerowire pcap index {name}"
+            )
 
     def _note_cuts(self, block: PacketBlock, spacing: int) -> None:
         goal = self.cuts[-1].position + spacing if self.cuts else 0
@@ -170,7 +124,8 @@ class Pass:
 
     def _select(self, datagrams: Datagrams, numbers: Integers) -> tuple[Datagrams, Integers]:
         """Keep the datagrams of selected ports or links; count the others."""
-        ports, keys = self._choice.ports, self._choice.keys or frozenset()
+        ports, facts = self._part.request.ports, self._part.facts
+        keys = frozenset() if facts is None else facts.keys
         known = self._port_mask.size
         if known < self.flows.link_count:
             if ports is not None:
@@ -189,7 +144,7 @@ class Pass:
         self.decoded = _added(self.decoded, numbers[good], count)
         self.cut = _added(self.cut, numbers[found.truncated], count)
         self.framed = _added(self.framed, numbers[found.datagrams], count)
-        if not self._choice.is_certain:
+        if not self._part.is_certain:
             self.breaches = _added(self.breaches, numbers[found.broken], count)
         for verdict in np.flatnonzero(np.bincount(found.verdicts)).tolist():
             if verdict != Verdict.GOOD:
@@ -204,7 +159,7 @@ class Pass:
         return Findings.of(counted, {keys[link]: said for link, said in self._terms.items()}, keys, asked)
 
     def facts(self) -> Facts:
-        """Return what counts of it for the choice of this pass."""
+        """Return what counts of it for the request of this pass."""
         return self.findings().facts()
 
     def links(self) -> list[Link]:
@@ -214,7 +169,7 @@ class Pass:
 
     def verdict(self) -> Mask:
         """Return, per link number, whether its datagrams are in the result."""
-        if self._choice.is_certain:
+        if self._part.is_certain:
             return np.ones(self.flows.link_count, dtype=bool)
         streams = {stream for said in self._terms.values() for stream in said.changes}
         return counting(self.flows, self.evidence, (self.decoded, self.breaches), streams)
@@ -225,7 +180,7 @@ class Pass:
         self.statistics.datagrams = int(self.decoded[verdict].sum())
         self.statistics.truncated_datagrams = int(self.cut[verdict].sum())
         self.statistics.frames = int(self.framed[verdict].sum())
-        if not self._choice.is_certain:
+        if not self._part.is_certain:
             self.statistics.skip(NOT_AERON, int(self.seen[~verdict].sum()))
         for kind, times in sorted(self._refused.items()):
             self.statistics.skip(REASONS[Verdict(kind)], int(times[verdict[: times.size]].sum()))

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Integers
-from aerowire.pcap.files.boundaries import find_boundaries, walk_to
-from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, RECORD_HEADER_LENGTH, ClassicHeader
+from aerowire.pcap.files.boundaries import find_boundaries, walk_to, with_earlier_place
+from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, RECORD_HEADER_LENGTH
 from aerowire.pcap.files.places import Extent, Place
-from aerowire.pcap.files.source import CHUNK_LENGTH, is_classic
+from aerowire.pcap.files.source import CHUNK_LENGTH, CaptureFile, open_capture
 from aerowire.pcap.frames.evidence import FLOW as FLOW_ROW
 from aerowire.pcap.frames.evidence import LINK, ROWS, Evidence
 from aerowire.pcap.frames.retransmissions import RANGES_MAX, Asked, together
@@ -30,7 +30,8 @@ from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.packets.flows import FlowTable
 from aerowire.pcap.packets.fragments import SPAN
 from aerowire.pcap.reading.facts import Findings
-from aerowire.pcap.reading.passes import Choice, Pass, counting
+from aerowire.pcap.reading.passes import Pass, counting
+from aerowire.pcap.reading.resolved import Request, ResolvedPart
 
 SLICE_LENGTH_MIN = 1 << 30  # finding the records at a cut costs as much as looking at some 300 MB
 SLICES_MAX = 64
@@ -75,13 +76,18 @@ class Slice:
 
 
 def look(path: str, start: int, end: int, cut_spacing: int, *, chunk_length: int = CHUNK_LENGTH) -> Slice | None:
-    """Return what the records of a classic file find whose first byte lies in [start, end); None where they are not sure, or damaged."""
-    extent = _extent(path, start, end)
-    if extent is None:
-        return None
-    reading = Pass(Choice(path, extent=extent, chunk_length=chunk_length), cut_spacing=cut_spacing, asking=True, keeps_history=True)
-    for _ in reading.selections():
-        pass
+    """Return what the records of a file find whose first byte lies in [start, end).
+
+    None where the file is no plain classic one, or where they are not sure, or damaged.
+    """
+    with open_capture(path) as file:
+        extent = with_earlier_place(file, _extent(file, start, end), SPAN)
+        if extent is None:
+            return None
+        part = ResolvedPart(file, Request(chunk_length=chunk_length), extent)
+        reading = Pass(part, cut_spacing=cut_spacing, asking=True, keeps_history=True)
+        for _ in reading.selections():
+            pass
     history = reading.evidence.history()
     if reading.statistics.is_damaged or not history.is_whole:
         return None
@@ -95,16 +101,16 @@ def look(path: str, start: int, end: int, cut_spacing: int, *, chunk_length: int
     )
 
 
-def _extent(path: str, start: int, end: int) -> Extent | None:
+def _extent(file: CaptureFile, start: int, end: int) -> Extent | None:
     """Return the records whose first byte lies in [start, end), found from one far enough before for the fragments that count."""
-    length = Path(path).stat().st_size
-    with Path(path).open("rb") as file:
-        header = ClassicHeader.parse(file.read(FILE_HEADER_LENGTH), path)
-        found = find_boundaries(file, start - SPAN - RECORD_HEADER_LENGTH - header.record_length_max, header, length)
-        if len(found) != 1:
-            return None
-        first = walk_to(file, found[0], max(start, FILE_HEADER_LENGTH), header, length)
-        stop = None if first is None else walk_to(file, first, end, header, length) if end < length else length
+    header, stream, length = file.header, file.stream, Path(file.path).stat().st_size
+    if header is None or file.is_compressed:
+        return None
+    found = find_boundaries(stream, start - SPAN - RECORD_HEADER_LENGTH - header.record_length_max, header, length)
+    if len(found) != 1:
+        return None
+    first = walk_to(stream, found[0], max(start, FILE_HEADER_LENGTH), header, length)
+    stop = None if first is None else walk_to(stream, first, end, header, length) if end < length else length
     if first is None or stop is None or first >= stop:
         return None
     return Extent(Place(first, 0), stop, Place(found[0], None) if found[0] < first else None)
@@ -160,7 +166,7 @@ class SharedIndexBuilder:
         step = max(SLICE_LENGTH_MIN, -(-length // SLICES_MAX))
         self._ends = [(start, min(start + step, length)) for start in range(0, length, step)]
         self._folder, self._mark, self._path, self._cut_spacing = folder, mark, path, cut_spacing
-        self.is_useful = len(self._ends) > 1 and is_classic(path)
+        self.is_useful = len(self._ends) > 1
 
     def help(self, finished: Path) -> None:
         """Examine the slices that no other process examines, then wait for those.

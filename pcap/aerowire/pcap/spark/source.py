@@ -16,9 +16,9 @@ Options:
     maxFilesPerTrigger, maxBytesPerTrigger  of a stream.
 
 Where the work is done.  Files that are not compressed are cut into parts of splitSize, by their length alone; the executors find the
-records at the cuts and parse (see `parts`).  Flows, positions, retransmissions and packet numbers are known of a whole file only: rows
-that tell them need its index, which is made once on each machine, unless one stands beside the file (`aerowire pcap index FILE`).  A query
-with `ports`, of columns without position, is_retransmission and packet_index, needs none.
+records at the cuts and parse (see `reading.parts`).  Flows, positions, retransmissions and packet numbers are known of a whole file only:
+rows that tell them need its index, which is made once on each machine, unless one stands beside the file (`aerowire pcap index FILE`).  A
+query with `ports`, of columns without position, is_retransmission and packet_index, needs none.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from aerowire.pcap.analysis.gathering import Gathering
 from aerowire.pcap.arrays.spark_schema import schema_ddl
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.reading.parts import Part, cut, resolve
 from aerowire.pcap.spark.filters import conditions
 from aerowire.pcap.spark.java import ensure_java_home
 from aerowire.pcap.spark.options import Settings
-from aerowire.pcap.spark.parts import Part, cut, resolve
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import PACKET_INDEX, PAYLOAD, SCHEMA
 from aerowire.pcap.where import Condition
@@ -136,35 +136,25 @@ class CaptureReader(DataSourceReader):
         if not Path(part.path).is_absolute() and not Path(part.path).exists():
             raise CaptureError(f"{part.path}: no such file in {Path.cwd()}, where this executor runs: on a cluster, load absolute paths")
         capture = self.capture(part.path)
-        resolved = resolve(part, capture)
-        if resolved is None:
-            return
-        extent, facts = resolved
-        gathering = Gathering(packet_index=self.settings.packet_index)
-        if self.settings.partials:
-            yield from parts.rows_of(part.path, gathering.frames(capture.selections(extent=extent, facts=facts)))
-        else:
-            yield from self.as_asked(capture.batches(extent=extent, facts=facts))
-        damage = capture.statistics
-        by_itself = extent is not None and extent.start.packet_index is None
-        if by_itself and extent is not None and extent.end < part.length and damage.truncated_bytes:
-            raise CaptureError(
-                f"{part.path}: the part from byte {extent.start.position} does not end where the next one begins, at byte {extent.end}; "
-                f"write an index of the file: aerowire pcap index {part.path}"
-            )
-        if self.settings.statistics:
-            yield statistics_batch(part.path, damage, self.target())
-        if self.settings.partials:
-            yield parts.totals_row(part.path, parts.Totals(gathering.counts(), damage))
+        with resolve(part, capture.request) as resolved:
+            if resolved is None:
+                return
+            if self.settings.partials:
+                gathering = Gathering(packet_index=self.settings.packet_index)
+                yield from parts.rows_of(part.path, gathering.frames(capture.selections(resolved)))
+                yield parts.totals_row(part.path, parts.Totals(gathering.counts(), capture.statistics))
+            elif not self.settings.statistics:
+                yield from self.as_asked(capture.batches(resolved))
+            else:
+                yield statistics_batch(part.path, capture.count(resolved), self.target())
 
     def as_asked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches with exactly the columns and types that Spark expects."""
         target = self.target()
         for batch in batches:
-            if not self.settings.statistics:
-                places = {name: place for place, name in enumerate(batch.schema.names)}
-                asked = pa.RecordBatch.from_arrays([_column(batch, places.get(field.name), field) for field in target], schema=target)
-                yield from (asked.slice(row, ROWS_SENT) for row in range(0, asked.num_rows, ROWS_SENT))
+            places = {name: place for place, name in enumerate(batch.schema.names)}
+            asked = pa.RecordBatch.from_arrays([_column(batch, places.get(field.name), field) for field in target], schema=target)
+            yield from (asked.slice(row, ROWS_SENT) for row in range(0, asked.num_rows, ROWS_SENT))
 
     def target(self) -> pa.Schema:
         """Return the Arrow schema that Spark expects."""

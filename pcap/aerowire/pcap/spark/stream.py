@@ -19,13 +19,14 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.files.captures import packet_blocks
 from aerowire.pcap.files.places import Extent, Place
-from aerowire.pcap.files.source import is_capture, is_classic, is_compressed
+from aerowire.pcap.files.source import CaptureFile, is_capture, is_compressed, open_capture
 from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.reading.facts import Facts
-from aerowire.pcap.reading.passes import Choice, open_blocks
+from aerowire.pcap.reading.parts import SPLIT_LENGTH
+from aerowire.pcap.reading.resolved import opened
 from aerowire.pcap.spark.offsets import BEGINNING, Reached
-from aerowire.pcap.spark.parts import SPLIT_LENGTH
 from aerowire.pcap.spark.source import CaptureReader
 from aerowire.pcap.statistics import Statistics
 
@@ -93,9 +94,10 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 found.append(GrownPart(path, None))
                 continue
             begin = first or Reached(BEGINNING)
-            cuts = [begin, *_cuts(path, begin, last.place.position, self._settings.split_length or SPLIT_LENGTH), last]
+            with open_capture(path) as file:
+                cuts = [begin, *_cuts(file, begin, last.place.position, self._settings.split_length or SPLIT_LENGTH), last]
             # In a classic file, whoever reads a part finds a place before it.
-            is_found = is_classic(path)
+            is_found = file.header is not None
             extents = (Extent(one.place, other.place.position, None if is_found else one.before) for one, other in pairwise(cuts))
             found += [GrownPart(path, extent) for extent in extents]
         return found
@@ -104,7 +106,8 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Yield the frames of what a file has grown by."""
         assert isinstance(partition, GrownPart)
         capture = self._reader.capture(partition.path)
-        yield from self._reader.as_asked(capture.batches(extent=partition.extent, facts=NOTHING_KNOWN))
+        with opened(partition.path, capture.request, extent=partition.extent, facts=NOTHING_KNOWN) as part:
+            yield from self._reader.as_asked(capture.batches(part))
 
     def _files(self) -> list[str]:
         return [path for path in self._settings.files() if is_capture(path)]
@@ -124,18 +127,19 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if length <= start:
             return known
         reached = known or Reached(BEGINNING)
-        for on in _walk(path, reached, length):
-            reached = on
-            if bytes_left is not None and reached.place.position - start >= bytes_left:
-                break
+        with open_capture(path) as file:
+            for on in _walk(file, reached, length):
+                reached = on
+                if bytes_left is not None and reached.place.position - start >= bytes_left:
+                    break
         return reached if reached.place.position else None
 
 
-def _walk(path: str, start: Reached, end: int) -> Iterator[Reached]:
+def _walk(file: CaptureFile, start: Reached, end: int) -> Iterator[Reached]:
     """Yield what is reached behind each block of a file from a place on, up to an end."""
     extent = Extent(start.place, end) if start.place.position else None
     reached = start
-    for block in open_blocks(Choice(path, extent=extent), Statistics()):
+    for block in packet_blocks(file, Statistics(), extent=extent):
         if block.stop > end:
             return
         index = None if block.first_index is None else block.first_index + block.count
@@ -143,10 +147,10 @@ def _walk(path: str, start: Reached, end: int) -> Iterator[Reached]:
         yield reached
 
 
-def _cuts(path: str, start: Reached, end: int, spacing: int) -> Iterator[Reached]:
+def _cuts(file: CaptureFile, start: Reached, end: int, spacing: int) -> Iterator[Reached]:
     """Yield places between two, at least `spacing` bytes from each other."""
     last = start.place.position
-    for reached in _walk(path, start, end - 1):
+    for reached in _walk(file, start, end - 1):
         if reached.place.position - last >= spacing:
             yield reached
             last = reached.place.position

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.pcap.spark.parts import cut
+from aerowire.pcap.reading.parts import cut
 
 HEADER = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 
