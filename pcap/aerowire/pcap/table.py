@@ -13,13 +13,11 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from aerowire.codecs.arrow.transport import FRAME_SCHEMA
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.arrays import arrow_memory
-from aerowire.pcap.arrays.blocks import Integers
 from aerowire.pcap.frames.frame_columns import FrameColumns, FramePlaces
 from aerowire.pcap.frames.frames import LAYOUTS
 from aerowire.pcap.frames.retransmissions import Marks
 from aerowire.pcap.frames.selection import Selection
 from aerowire.pcap.frames.terms import Terms
-from aerowire.pcap.packets.link_layers import DIRECTIONS, driver_directions
 
 # Where a frame stood.  record_position is where its packet's record begins in the capture, decompressed; ts_ns is nanoseconds since the
 # epoch; dropped is true for what the capture marks as never having been on the wire; position is the frame's place in its stream, or the
@@ -110,20 +108,10 @@ def _dropped(selection: Selection) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), selection.chosen.size, [None, dropped])
 
 
-def interfaces_of(selection: Selection) -> tuple[list[str | None], Integers] | None:
-    """Return names, and for each frame the index of that of the interface where it was seen; None where the capture tells of none."""
-    block = selection.block
-    if block.interfaces is not None:
-        return [name or None for name in block.interface_names], block.interfaces[selection.packets]
-    directions, own = driver_directions(block, selection.gather, selection.packets)
-    return ([*DIRECTIONS, None], np.where(own, directions, len(DIRECTIONS))) if own.any() else None
-
-
 def _interface(selection: Selection) -> pa.Array:
-    found = interfaces_of(selection)
-    if found is None:
+    if selection.interfaces is None:
         return pa.nulls(selection.chosen.size, pa.string())
-    names, numbers = found
+    names, numbers = selection.interfaces
     return pa.array(names, type=pa.string()).take(pa.array(numbers))
 
 

@@ -16,7 +16,6 @@ from aerowire.pcap.analysis.columns import NUMBERS, Columns, PathName, endpoint,
 from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
 from aerowire.pcap.frames.frame_columns import PLACES, TYPE_NAMES, header_field, headers_at
 from aerowire.pcap.frames.selection import Selection
-from aerowire.pcap.table import interfaces_of
 
 try:
     from aerowire.pcap.arrays.keys import KeyTable
@@ -102,7 +101,7 @@ class Gathering:
 
     def _paths(self, selection: Selection) -> Integers:
         """Return the number of each frame's path."""
-        names, numbers = interfaces_of(selection) or ([None], None)
+        names, numbers = selection.interfaces or ([None], None)
         seen_at = [undropped(name or "") for name in names]
         links = selection.links[selection.owners]
         keys = links if numbers is None else links * len(seen_at) + numbers

@@ -11,6 +11,7 @@ from aerowire.pcap.arrays.blocks import Gather, Integers, Mask, PacketBlock
 from aerowire.pcap.frames.frames import Frames
 from aerowire.pcap.packets.datagrams import Datagrams
 from aerowire.pcap.packets.flows import FlowTable, Link
+from aerowire.pcap.packets.link_layers import DIRECTIONS, driver_directions
 
 
 @dataclass(eq=False)
@@ -46,3 +47,11 @@ class Selection:
         places = np.zeros(self.flows.link_count, dtype=np.int64)
         places[present] = np.arange(present.size)
         return [self.flows.endpoints(number) for number in present.tolist()], places[numbers]
+
+    @cached_property
+    def interfaces(self) -> tuple[list[str | None], Integers] | None:
+        """Names, and for each frame the index of that of the interface where it was seen; None where the capture tells of none."""
+        if self.block.interfaces is not None:
+            return [name or None for name in self.block.interface_names], self.block.interfaces[self.packets]
+        directions, own = driver_directions(self.block, self.gather, self.packets)
+        return ([*DIRECTIONS, None], np.where(own, directions, len(DIRECTIONS))) if own.any() else None
