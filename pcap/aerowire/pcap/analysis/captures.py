@@ -10,6 +10,7 @@ import numpy as np
 
 from aerowire.pcap.analysis.columns import SENT, PathName, Place, endpoint
 from aerowire.pcap.analysis.gathering import Gathering
+from aerowire.pcap.analysis.numbers import numbered
 from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.analysis.parts import from_bytes, to_bytes
 from aerowire.pcap.analysis.reconciling import lay_out_whole, reconcile
@@ -66,10 +67,10 @@ class CaptureStreams:
 
     def __init__(self, capture: Capture, *, packet_index: bool = False) -> None:
         """packet_index: the streams' frames need to tell theirs.  Raises CaptureError for what is no capture."""
-        gathering = Gathering(packet_index=packet_index)
+        gathering = Gathering()
         kept: dict[tuple[int, int], _Kept] = {}
         rows = 0
-        for frames in gathering.frames(capture.selections()):
+        for frames in gathering.frames(numbered(capture.selections(), packet_index=packet_index)):
             partial = summarise_part(frames)
             kept.setdefault((int(frames["session_id"][0]), int(frames["stream_id"][0])), _Kept()).add(partial)
             rows += len(partial.frames)

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.pcap.analysis.columns import NUMBERS, Columns, PathName, endpoint, in_order, renumbered, undropped
-from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
-from aerowire.pcap.frames.frame_columns import PLACES, TYPE_NAMES, header_field, headers_at
+from aerowire.pcap.analysis.columns import Columns, PathName, endpoint, in_order, renumbered, undropped
+from aerowire.pcap.analysis.numbers import Numbered
+from aerowire.pcap.arrays.blocks import Integers, Mask
+from aerowire.pcap.frames.frame_columns import TYPE_NAMES
 from aerowire.pcap.frames.selection import Selection
 
 try:
@@ -24,18 +24,14 @@ except ImportError:  # an installation that comes as a plain zip
 
 STREAM_ROWS_MAX = 1 << 16  # of one stream, before they are given on: their columns still fit into a cache
 ROWS_MAX = 1 << 19  # of all streams: what is pending of a slow one keeps whole blocks in memory
-NAMES_STREAM = PLACES["stream_id"].offsets >= 0  # by type
 KEY_LENGTH = 8  # session and stream
-OF_HEADERS = tuple(name for name in NUMBERS if name in PLACES)
 Piece = tuple[Integers, dict[str, Integers], Mask, Integers]  # types, values, dropped, paths
 
 
 class Gathering:
     """Sorts frames by their streams. Invariant: the pieces of a stream are in the order of the capture."""
 
-    def __init__(self, *, packet_index: bool = False) -> None:
-        """packet_index: the frames need to tell theirs."""
-        self._packet_index = packet_index
+    def __init__(self) -> None:
         self._streams = KeyTable(KEY_LENGTH)
         self._pending: dict[int, list[Piece]] = {}  # by number of the stream
         self._rows: Counter[int] = Counter()
@@ -44,12 +40,12 @@ class Gathering:
         self._path_names: list[PathName] = []
         self._counts: Counter[tuple[int, int, bool]] = Counter()  # of link, type, dropped
 
-    def frames(self, selections: Iterable[Selection]) -> Iterator[Columns]:
+    def frames(self, blocks: Iterable[Numbered]) -> Iterator[Columns]:
         """Yield the frames that name a stream, each time some of one stream that are together in the capture as far as that goes."""
-        for selection in selections:
-            dropped = selection.datagrams.dropped[selection.owners]
-            self._count(selection, dropped)
-            self._add(selection, dropped)
+        for block in blocks:
+            self._count(block.selection, block.dropped)
+            if block.rows.size:
+                self._add(block)
             least = STREAM_ROWS_MAX
             if self._added >= ROWS_MAX:
                 least = self._added = 0
@@ -71,31 +67,25 @@ class Gathering:
         for key in np.flatnonzero(counts).tolist():
             self._counts[key // width, key % width // 2, bool(key % 2)] += int(counts[key])
 
-    def _add(self, selection: Selection, dropped: Mask) -> None:
-        kinds = selection.frames.types[selection.chosen]
-        naming = np.flatnonzero(NAMES_STREAM[kinds])
-        if not naming.size:
-            return
-        headers = headers_at(selection.gather.buffer, selection.frames.offsets[selection.chosen[naming]])
-        kinds = kinds[naming]
-        numbers = self._numbers(headers, kinds)
-        order = np.argsort(numbers.astype(np.uint16) if len(self._streams) < 1 << 16 else numbers, kind="stable")
-        headers, kinds, rows = headers[order], kinds[order], naming[order]
-        values = _values(selection, headers, kinds, rows, self._packet_index)
-        dropped, paths = dropped[rows], self._paths(selection)[rows]
+    def _add(self, block: Numbered) -> None:
+        selection, rows, values = block.selection, block.rows, block.values
+        numbers = self._numbers(values["session_id"], values["stream_id"])
+        if (numbers[1:] < numbers[:-1]).any():
+            order = np.argsort(numbers.astype(np.uint16) if len(self._streams) < 1 << 16 else numbers, kind="stable")
+            numbers, rows = numbers[order], rows[order]
+            values = {name: column[order] if column.strides[0] else column for name, column in values.items()}
+        kinds, dropped, paths = selection.frames.types[selection.chosen[rows]], block.dropped[rows], self._paths(selection)[rows]
         self._added += rows.size
-        borders = np.concatenate([[0], np.flatnonzero(np.diff(numbers[order])) + 1, [rows.size]]).tolist()
+        borders = np.concatenate([[0], np.flatnonzero(np.diff(numbers)) + 1, [rows.size]]).tolist()
         for low, high in pairwise(borders):
-            number, mine = int(numbers[order[low]]), slice(low, high)
+            number, mine = int(numbers[low]), slice(low, high)
             piece = kinds[mine], {name: column[mine] for name, column in values.items()}, dropped[mine], paths[mine]
             self._pending.setdefault(number, []).append(piece)
             self._rows[number] += high - low
 
-    def _numbers(self, headers: Bytes, kinds: Integers) -> Integers:
+    def _numbers(self, *ids: Integers) -> Integers:
         """Return the number of each frame's stream."""
-        keys = np.empty((kinds.size, 2), dtype=np.int32)
-        for place, name in enumerate(("session_id", "stream_id")):
-            keys[:, place] = header_field(headers, kinds, name)
+        keys = np.stack(ids, axis=1).astype(np.int32)
         numbers: Integers = self._streams.number(keys.view(np.uint8))
         return numbers
 
@@ -125,19 +115,3 @@ class Gathering:
         columns = {name: np.concatenate([one[name] for one in values]) for name in values[0]}
         local, names = renumbered(np.concatenate(paths), self._path_names)
         return in_order(Columns(TYPE_NAMES, np.concatenate(kinds), columns, np.concatenate(dropped), local, names))
-
-
-def _values(selection: Selection, headers: Bytes, kinds: Integers, rows: Integers, packet_index: bool) -> dict[str, Integers]:
-    packets = selection.packets[rows]
-    block, nothing = selection.block, np.zeros(rows.size, dtype=np.int64)
-    values = {
-        "record_position": block.positions[packets],
-        "ts_ns": block.ts_ns[packets],
-        "frame_index": selection.frames.indexes[selection.chosen[rows]],
-        "packet_index": packets + block.first_index if packet_index and block.first_index is not None else nothing,
-    }
-    present = [FrameType(kind) for kind in np.flatnonzero(np.bincount(kinds)).tolist()]
-    for name in OF_HEADERS:
-        told = any(PLACES[name].offsets[kind] >= 0 for kind in present)
-        values[name] = header_field(headers, kinds, name).astype(np.int64) if told else nothing
-    return values

@@ -5,7 +5,7 @@ Knows the layouts only through the generated codecs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -62,26 +62,22 @@ def _place(name: str) -> Place:
     return Place(dtypes.pop(), offsets)
 
 
-def _spread(headers: Bytes, types: Integers, place: Place, out: npt.NDArray[Any]) -> None:
-    spread_field(headers, types, place.offsets, place.dtype.itemsize, out.view(np.uint8))
-
-
 PLACES = {name: _place(name) for name in sorted({name for layout in LAYOUTS.values() for name in layout.names or ()})}
 
 
-def headers_at(buffer: Bytes, offsets: Integers) -> Bytes:
-    """Return the headers of the frames at some offsets as rows of HEADER_LENGTH_MAX bytes.  Raises IndexError for an offset outside."""
-    return copy_headers(buffer, offsets, HEADER_LENGTH_MAX)
-
-
-def header_field(headers: Bytes, types: Integers, name: str) -> npt.NDArray[Any]:
-    """Return a field of each header in its own type; zero in those of types that do not have it.
-
-    headers: from `headers_at`.
-    """
-    out = np.empty(types.size, dtype=PLACES[name].dtype)
-    _spread(headers, types, PLACES[name], out)
-    return out
+def header_numbers(buffer: Bytes, offsets: Integers, types: Integers, names: Iterable[str]) -> dict[str, Integers]:
+    """Return fields of the frames at some offsets, zero where frames do not have them.  Raises IndexError for an offset outside."""
+    headers = copy_headers(buffer, offsets, HEADER_LENGTH_MAX)
+    kinds = np.flatnonzero(np.bincount(types))
+    numbers: dict[str, Integers] = {}
+    for name in names:
+        place = PLACES[name]
+        numbers[name] = np.broadcast_to(np.int64(0), types.shape)
+        if (place.offsets[kinds] >= 0).any():
+            out = np.empty(types.size, dtype=place.dtype)
+            spread_field(headers, types, place.offsets, place.dtype.itemsize, out.view(np.uint8))
+            numbers[name] = out.astype(np.int64)
+    return numbers
 
 
 @dataclass(slots=True)
@@ -125,7 +121,7 @@ class FrameColumns:
 
     @cached_property
     def _headers(self) -> Bytes:
-        return headers_at(self._selection.gather.buffer, self._offsets)
+        return copy_headers(self._selection.gather.buffer, self._offsets, HEADER_LENGTH_MAX)
 
     def column(self, field: pa.Field) -> pa.Array:
         """Return the column of a field of frames."""
@@ -138,7 +134,7 @@ class FrameColumns:
         if place is None or not having or field.type not in arrow_memory.FILLED:
             return pa.nulls(count, field.type)
         buffer, values = arrow_memory.room(place.dtype, count)
-        _spread(self._headers, self._types, place, values)
+        spread_field(self._headers, self._types, place.offsets, place.dtype.itemsize, values.view(np.uint8))
         validity = self._validity(tuple(having))
         if place.dtype.itemsize == np.dtype(arrow_memory.FILLED[field.type]).itemsize:
             return pa.Array.from_buffers(field.type, count, [validity, buffer])

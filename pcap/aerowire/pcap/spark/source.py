@@ -39,6 +39,7 @@ from pyspark.sql.types import StructType
 
 from aerowire.pcap.analysis import parts
 from aerowire.pcap.analysis.gathering import Gathering
+from aerowire.pcap.analysis.numbers import numbered
 from aerowire.pcap.arrays.spark_schema import schema_ddl
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.errors import CaptureError
@@ -140,8 +141,8 @@ class CaptureReader(DataSourceReader):
             if resolved is None:
                 return
             if self.settings.partials:
-                gathering = Gathering(packet_index=self.settings.packet_index)
-                yield from parts.rows_of(part.path, gathering.frames(capture.selections(resolved)))
+                gathering, packet_index = Gathering(), self.settings.packet_index
+                yield from parts.rows_of(part.path, gathering.frames(numbered(capture.selections(resolved), packet_index=packet_index)))
                 yield parts.totals_row(part.path, parts.Totals(gathering.counts(), capture.statistics))
             elif not self.settings.statistics:
                 yield from self.as_asked(capture.batches(resolved))
