@@ -23,9 +23,7 @@ HARMLESS = {
     "socket": {"AF_INET", "AF_INET6", "inet_ntop", "inet_pton"},
 }
 # Headers of C that declare no call to the system, or of which only constants, types and memory are used.
-HARMLESS_HEADERS = {
-    f"{name}.h" for name in ("Python", "arpa/inet", "immintrin", "netinet/in", "stdatomic", "stdint", "stdlib", "string", "sys/socket")
-}
+HARMLESS_HEADERS = {f"{name}.h" for name in ("Python", "arpa/inet", "netinet/in", "stdatomic", "stdint", "stdlib", "string", "sys/socket")}
 # Methods of pathlib.Path that look at the file system or change it.
 PATH_METHODS = re.compile(
     r"(?<!\bos)\.(chmod|cwd|exists|glob|hardlink_to|home|is_dir|is_file|is_symlink|iterdir|lstat|mkdir|open|read_bytes|read_text|readlink|rename"

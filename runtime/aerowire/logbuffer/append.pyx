@@ -4,7 +4,8 @@ A call returns the stream's position after the message, or an OFFER_ code.  Neit
 the term and the end of the stream are outcomes.  Knows nothing of channels, clients or closing.
 """
 
-from cpython.buffer cimport PyBuffer_Release
+from cpython.buffer cimport PyBUF_WRITE, PyBuffer_Release
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport calloc, free
@@ -154,7 +155,7 @@ cdef class Claim:
 
     @property
     def payload(self) -> memoryview:
-        return memoryview(<uint8_t[:self._length]>(self._frame + DATA_HEADER_LENGTH)) if self._length else memoryview(bytearray())
+        return PyMemoryView_FromMemory(<char*>(self._frame + DATA_HEADER_LENGTH), self._length, PyBUF_WRITE)
 
     def set_reserved_value(self, int64_t value) -> None:
         data_header_set_reserved_value(self._frame, value)
