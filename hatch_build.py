@@ -10,8 +10,10 @@ compiler flags differs from the digest stored at its last build.  A Cython perfo
 hint is an error: each one is a nogil call that takes the interpreter lock after all.
 
 Each module is compiled in a fork of this process, which has loaded Cython once: loading it
-takes longer than translating a module.  A build that is killed leaves every extension either
-as it was or as it shall be, and what it had not finished is stale.
+takes longer than translating a module.  What Cython would write into every module, its type of
+functions and its memoryviews among them, is compiled once, as SHARED_MODULE.  A build that is
+killed leaves every extension either as it was or as it shall be, and what it had not finished
+is stale.
 
 This file knows the compiler and the layout of the tree; it knows nothing of Aeron.
 """
@@ -40,6 +42,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent
 SOURCE_ROOTS = ("generated", "runtime", "conformance", "pcap")
 INCLUDE_ROOTS = ("generated", "runtime")
+# Its .pyx says what it is, and is empty otherwise: all of it is Cython's own code.
+SHARED_MODULE = "aerowire.process.cython_utilities"
 LATER_VARIABLE = "AEROWIRE_BUILD_LATER"
 SPEC_IN_WHEEL = "aerowire/codegen/spec"
 BUILD_DIR = ROOT / "build" / "native"
@@ -54,9 +58,20 @@ CYTHON_DIRECTIVES = {
     # The C files would be half as long again, for a reader whom they do not have.
     "emit_code_comments": False,
 }
-# Folders of a root's package whose code runs once per command, stream or sleep: most of it formats and checks for Python, on which the
-# compiler spends a third less at -O1.  What they have in hot paths is inline in their .pxd and compiled as its users are, at -O3.
-LIGHT_FOLDERS = ("base", "ipc", "memory", "simulation")
+# Modules and folders of the runtime that are compiled at -O1, which takes two thirds of the time of -O3, and how often their code runs.
+# What they have in hot paths is inline in their .pxd and compiled as its users are, at -O3.  Every message passes through the rest.
+LIGHT = {
+    "base": "once per option, agent or sleep",
+    "client/conductor": "once per keepalive",
+    "driver/event_log": "once per recorded event",
+    "ipc": "once per command or counter",
+    "memory": "once per mapped file",
+    "simulation": "in tests and experiments",
+    "system/bus_error": "once per lost page",
+    "system/heap": "once per process",
+    "system/hiccups": "in measurements",
+    "system/random": "once per stream",
+}
 SANITIZE_CHOICES = ("thread", "address", "address,undefined", "address,undefined,coverage")
 # Calls into tests/fuzz/engine.c, one for each basic block and one for each comparison.
 COVERAGE_FLAG = "-fsanitize-coverage=trace-pc,trace-cmp"
@@ -85,8 +100,8 @@ def extension_path(source: Path) -> Path:
 
 
 def flags(source: Path, sanitize: str | None) -> list[str]:
-    level = "-O1" if sanitize or source.parent.name in LIGHT_FOLDERS else "-O3"
-    out = [level, *COMPILE_FLAGS, *QUIET_FLAGS, f"-I{sysconfig.get_paths()['include']}"]
+    is_light = any(source.with_suffix("").is_relative_to(ROOT / "runtime" / "aerowire" / name) for name in LIGHT)
+    out = ["-O1" if sanitize or is_light else "-O3", *COMPILE_FLAGS, *QUIET_FLAGS, f"-I{sysconfig.get_paths()['include']}"]
     return [*out, *sanitizer_flags(sanitize.split(","))] if sanitize else [*out, "-g0"]
 
 
@@ -143,15 +158,21 @@ def is_fresh(dotted: str, source: Path, digest: str) -> bool:
 def translate(source: Path, dotted: str, c_file: Path, *, emits_lines: bool = False) -> str:
     """Write the C of a Cython module; return what the compiler said.  It is a part of this process, and is loaded once."""
     compiler: Any = import_module("Cython.Compiler.Main")
+    is_shared = dotted == SHARED_MODULE
     options = compiler.CompilationOptions(
         compiler.default_options,
         compiler_directives=dict(CYTHON_DIRECTIVES),
         include_path=[str(ROOT / root) for root in INCLUDE_ROOTS],
         output_file=str(c_file),
         emit_linenums=emits_lines,
+        module_name=dotted,
+        **({"shared_c_file_path": str(c_file)} if is_shared else {"shared_utility_qualified_name": SHARED_MODULE}),
     )
     with contextlib.redirect_stderr(io.StringIO()) as said:
-        result = compiler.compile(str(source), options, full_module_name=dotted)
+        if is_shared:
+            _, result = import_module("Cython.Build.SharedModule").generate_shared_module(options)
+        else:
+            result = compiler.compile(str(source), options, full_module_name=dotted)
     if result.num_errors:
         raise BuildError(f"{source}: not translated\n{said.getvalue()}")
     if "performance hint" in said.getvalue():
@@ -226,8 +247,8 @@ def build(names: list[str], *, force: bool = False, sanitize: str | None = None)
     print(f"compiling {len(todo)} native modules", file=sys.stderr, flush=True)
     BUILD_DIR.mkdir(parents=True, exist_ok=True)
     load_compiler()
-    # The longest first, so that all processors have work until the end.
-    waiting = sorted(todo, key=lambda dotted: todo[dotted][0].stat().st_size)
+    # The longest first, so that all processors have work until the end; the shared one is longer than its file.
+    waiting = sorted(todo, key=lambda dotted: (dotted == SHARED_MODULE, todo[dotted][0].stat().st_size))
     running: dict[Connection, str] = {}
     failures, done = [], 0
     fork = multiprocessing.get_context("fork")

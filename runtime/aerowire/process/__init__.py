@@ -1,1 +1,1 @@
-"""What every command of the project needs as a process.  Imports the standard library only; every part may import it."""
+"""What all parts stand on: signals and output of a process, and what Cython shares among native modules. Imports the standard library only."""
