@@ -26,6 +26,7 @@ import fcntl
 import gc
 import hashlib
 import io
+import json
 import multiprocessing
 import os
 import shlex
@@ -34,6 +35,7 @@ import subprocess
 import sys
 import sysconfig
 import traceback
+from functools import cache
 from importlib import import_module, metadata
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -117,22 +119,52 @@ def sanitizer_flags(kinds: list[str]) -> list[str]:
     return out
 
 
-def source_digest(source: Path, tree: Any, sanitize: str | None) -> str:
-    """Digest of everything that decides the bytes of a module's extension."""
-    digest = hashlib.sha256()
-    digest.update(repr((metadata.version("cython"), sys.version, sorted(CYTHON_DIRECTIVES.items()), flags(source, sanitize))).encode())
-    for path in sorted({str(source), *tree.all_dependencies(str(source))}):
-        if any(Path(path).is_relative_to(ROOT / root) for root in SOURCE_ROOTS):
-            digest.update(Path(path).read_bytes())
-    return digest.hexdigest()
+@cache
+def translator() -> str:
+    """Return what besides the sources decides what Cython makes of them, and which files it reads for it."""
+    versions = (metadata.version("cython"), sys.version)
+    return repr((versions, sorted(CYTHON_DIRECTIVES.items()), SHARED_MODULE, SOURCE_ROOTS, INCLUDE_ROOTS))
+
+
+def digest_of(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def native_sources() -> dict[str, str]:
+    """Return the path below ROOT of everything that Cython could read, and the digest of its bytes."""
+    found = (path for root in SOURCE_ROOTS for path in sorted((ROOT / root).rglob("*.p*")) if path.suffix in {".pyx", ".pxd", ".pxi"})
+    return {str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+
+
+def dependencies(sources: dict[str, str]) -> dict[str, list[str]]:
+    """Return for each module's .pyx the files, itself among them, that decide what it becomes.
+
+    Cython takes a second to find them, so its answer is kept: it holds as long as all the sources have the same bytes.
+    """
+    kept, state = BUILD_DIR / "dependencies.json", digest_of(translator(), repr(sources))
+    with contextlib.suppress(OSError, ValueError):
+        read = json.loads(kept.read_text())
+        if read["state"] == state:
+            return dict(read["files"])
+    tree, files = dependency_tree(), {}
+    for path in sources:
+        if path.endswith(".pyx"):
+            found = {Path(each) for each in tree.all_dependencies(str(ROOT / path))}
+            files[path] = sorted({path, *(str(each.relative_to(ROOT)) for each in found if each.is_relative_to(ROOT))} & sources.keys())
+    BUILD_DIR.mkdir(parents=True, exist_ok=True)
+    partial = kept.with_suffix(f".{os.getpid()}.partial")
+    partial.write_text(json.dumps({"state": state, "files": files}))
+    partial.replace(kept)
+    return files
 
 
 def dependency_tree() -> Any:
     """Return Cython's own view of which file cimports which; its modules carry no types."""
     compiler: Any = import_module("Cython.Compiler.Main")
     options = compiler.CompilationOptions(include_path=[str(ROOT / root) for root in INCLUDE_ROOTS])
-    dependencies: Any = import_module("Cython.Build.Dependencies")
-    return dependencies.create_dependency_tree(compiler.Context.from_options(options))
+    utilities: Any = import_module("Cython.Utils")
+    utilities.clear_function_caches()  # a file may have changed since this process last asked
+    return import_module("Cython.Build.Dependencies").DependencyTree(compiler.Context.from_options(options), quiet=True)
 
 
 def stamp_path(dotted: str) -> Path:
@@ -141,10 +173,12 @@ def stamp_path(dotted: str) -> Path:
 
 def stale_modules(names: list[str], sanitize: str | None = None) -> dict[str, tuple[Path, str]]:
     """Return dotted name -> (source, digest) for each module whose extension is missing or older than its source."""
-    tree = dependency_tree()
+    sources = native_sources()
+    read = dependencies(sources)
     stale = {}
     for dotted, source in find_modules(names).items():
-        digest = source_digest(source, tree, sanitize)
+        digests = [sources[path] for path in read[str(source.relative_to(ROOT))]]
+        digest = digest_of(translator(), repr(flags(source, sanitize)), *digests)
         if not is_fresh(dotted, source, digest):
             stale[dotted] = (source, digest)
     return stale

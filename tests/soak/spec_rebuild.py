@@ -21,11 +21,10 @@ def mentions(path: Path, names: frozenset[str]) -> bool:
 
 def rebuild(names: frozenset[str]) -> tuple[int, int]:
     """Compile what mentions one of `names`; return how many modules were stale and how many were compiled."""
-    tree = hatch_build.dependency_tree()
+    read = hatch_build.dependencies(hatch_build.native_sources())
     stale = hatch_build.stale_modules([])
     for dotted, (source, digest) in stale.items():
-        read = [path for path in map(Path, {str(source), *tree.all_dependencies(str(source))}) if path.is_relative_to(hatch_build.ROOT)]
-        if not any(mentions(path, names) for path in read):
+        if not any(mentions(hatch_build.ROOT / path, names) for path in read[str(source.relative_to(hatch_build.ROOT))]):
             hatch_build.stamp_path(dotted).write_text(digest)
     return len(stale), len(hatch_build.build([]))
 
