@@ -74,6 +74,7 @@ LIGHT = {
     "system/hiccups": "in measurements",
     "system/random": "once per stream",
 }
+LINE_EVERY = 10  # modules, on the terminal of a pip that hides the lines of the others
 SANITIZE_CHOICES = ("thread", "address", "address,undefined", "address,undefined,coverage")
 # Calls into tests/fuzz/engine.c, one for each basic block and one for each comparison.
 COVERAGE_FLAG = "-fsanitize-coverage=trace-pc,trace-cmp"
@@ -270,7 +271,50 @@ def compile_in_fork(answer: Connection, job: tuple[str, Path, str, str | None]) 
         answer.send((False, traceback.format_exc()))
 
 
-def build(names: list[str], *, force: bool = False, sanitize: str | None = None) -> list[str]:
+def open_terminal_of_parent() -> int | None:
+    """Return a descriptor of the terminal on which pip writes while it hides what we print; None where there is none.
+
+    A pip that was told to be verbose shows our output itself, and one that was told to be quiet shall be quiet.
+    """
+    parent = Path(f"/proc/{os.getppid()}")
+    if sys.stderr.isatty():
+        return None
+    try:
+        options = (parent / "cmdline").read_bytes().split(b"\0")
+        if any(option.startswith((b"-v", b"-q", b"--verbose", b"--quiet")) for option in options):
+            return None
+        terminal = os.open(parent / "fd" / "1", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    if os.isatty(terminal):
+        return terminal
+    os.close(terminal)
+    return None
+
+
+class Progress:
+    """What a build says while it runs: each module on stderr, and now and then a line on the terminal of a pip that hides stderr."""
+
+    def __init__(self, total: int, terminal: int | None) -> None:
+        self._total = total
+        self._done = 0
+        self._terminal = terminal
+        print(f"compiling {total} native modules", file=sys.stderr, flush=True)
+        self._write(f"\n  compiling {total} native modules\n")
+
+    def add(self, dotted: str, said: str) -> None:
+        self._done += 1
+        print(f"  [{self._done}/{self._total}] {dotted}{said}", file=sys.stderr, flush=True)
+        if self._done % LINE_EVERY == 0 or self._done == self._total:
+            self._write(f"\r  [{self._done}/{self._total}] {dotted}{said}\n")
+
+    def _write(self, line: str) -> None:
+        if self._terminal is not None:
+            with contextlib.suppress(OSError):  # a terminal that is gone, or stopped, is no reason to fail
+                os.write(self._terminal, line.encode())
+
+
+def build(names: list[str], *, force: bool = False, sanitize: str | None = None, terminal: int | None = None) -> list[str]:
     """Compile what is stale; return the dotted names compiled.  Raises BuildError with every failure's output."""
     if force:
         for dotted in find_modules(names):
@@ -278,13 +322,13 @@ def build(names: list[str], *, force: bool = False, sanitize: str | None = None)
     todo = stale_modules(names, sanitize)
     if not todo:
         return []
-    print(f"compiling {len(todo)} native modules", file=sys.stderr, flush=True)
+    progress = Progress(len(todo), terminal)
     BUILD_DIR.mkdir(parents=True, exist_ok=True)
     load_compiler()
     # The longest first, so that all processors have work until the end; the shared one is longer than its file.
     waiting = sorted(todo, key=lambda dotted: (dotted == SHARED_MODULE, todo[dotted][0].stat().st_size))
     running: dict[Connection, str] = {}
-    failures, done = [], 0
+    failures = []
     fork = multiprocessing.get_context("fork")
     while waiting or running:
         while waiting and len(running) < len(os.sched_getaffinity(0)):
@@ -301,8 +345,7 @@ def build(names: list[str], *, force: bool = False, sanitize: str | None = None)
             except EOFError:
                 is_compiled, said = False, f"{dotted}: the process that compiled it was killed"
             ready.close()
-            done += 1
-            print(f"  [{done}/{len(todo)}] {dotted}{'' if is_compiled else ' FAILED'}", file=sys.stderr, flush=True)
+            progress.add(dotted, "" if is_compiled else " FAILED")
             if not is_compiled:
                 failures.append(said)
             elif said.strip():
@@ -322,9 +365,9 @@ else:
         """Compile before packaging; a wheel gets the extensions, an editable install finds them beside their sources."""
 
         def initialize(self, version: str, build_data: dict[str, object]) -> None:
-            # A pip install is silent for minutes: who calls this file afterwards, with its progress to be seen, says so.
+            # Whoever calls this file afterwards, to see every module of it, says so.
             if version != "editable" or not os.environ.get(LATER_VARIABLE):
-                build([])
+                build([], terminal=open_terminal_of_parent())
             build_data["pure_python"] = False
             build_data["infer_tag"] = True
             if version == "editable":
