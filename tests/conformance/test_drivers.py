@@ -18,6 +18,7 @@ from aerowire.conformance.peers.drivers import AerowirePeer, JavaPeer, short_tim
 from aerowire.conformance.replay import ReplayError, replay_file
 from aerowire.conformance.runner import Runner
 from tests.conftest import SEED
+from tests.interop.harness import AERON_ALL, find_jar
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 # The golden captures; one holds no data, as nobody but a spy received it.
@@ -58,6 +59,7 @@ def official_peer() -> Peer:
     """The jar's driver; without Java or the jar its tests are skipped with the reason."""
     if shutil.which("java") is None:
         pytest.skip("no java command")
+    find_jar(AERON_ALL)  # fetched where Maven is
     try:
         return JavaPeer(short_timers())
     except PeerError as error:

@@ -14,6 +14,7 @@ from aerowire.conformance.peers.drivers import AerowirePeer, JavaPeer, short_tim
 from aerowire.conformance.runner import Runner
 from aerowire.conformance.scripts.language import ScriptError, parse_script
 from aerowire.conformance.scripts.player import load
+from tests.interop.harness import AERON_ALL, find_jar
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "conformance").glob("*.aeron"))
 
@@ -33,6 +34,7 @@ def test_examples_pass_on_our_driver(driver: Peer, path: Path) -> None:
 
 @pytest.mark.interop
 def test_examples_pass_on_the_official_driver() -> None:
+    find_jar(AERON_ALL)  # fetched where Maven is
     try:
         peer = JavaPeer(short_timers())
     except PeerError as error:

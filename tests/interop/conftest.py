@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from tests.interop.harness import AERON_ALL, Bench, Java, find_java
 from tests.interop.matrix import Outcome, java_version, render
-from tests.interop.scenarios import ROW_PROPERTY, Scenario
+from tests.interop.scenarios import ROW_PROPERTY, Row, Scenario
 from tests.support.processes import open_workshop
 
 MESSAGES_VARIABLE = "AEROWIRE_INTEROP_MESSAGES"
@@ -28,7 +29,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if path is None:
         return
     outcomes = [
-        Outcome(report.nodeid, kind == "passed", dict(report.user_properties)[ROW_PROPERTY])
+        Outcome(report.nodeid, kind == "passed", Row(**dict(report.user_properties)[ROW_PROPERTY]))
         for kind in ("passed", "failed")
         for report in terminalreporter.stats.get(kind, [])
         if report.when == "call" and ROW_PROPERTY in dict(report.user_properties)
@@ -52,11 +53,19 @@ def bench(java: Java, tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def scenario(bench: Bench, messages: int, request: pytest.FixtureRequest) -> Scenario:
+def scenario(bench: Bench, messages: int) -> Scenario:
     """A scenario that the matrix will show; the test calls its `finish`."""
-    made = Scenario(bench, messages)
-    request.node.user_properties.append((ROW_PROPERTY, made.row))
-    return made
+    return Scenario(bench, messages)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Put the row of a scenario into its report, as a plain dict: reports come from other processes too."""
+    report = yield
+    made = getattr(item, "funcargs", {}).get("scenario")
+    if isinstance(made, Scenario):
+        report.user_properties.append((ROW_PROPERTY, asdict(made.row)))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,15 @@ Knows how the official jar is found and run; knows nothing of what a run should 
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
@@ -89,6 +91,15 @@ class Java:
         return done.stdout
 
 
+@contextmanager
+def locked_work() -> Iterator[None]:
+    """Let one process at a time fetch and compile; the others find what it made."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    with (WORK / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def find_java(folder: Path = HERE / "java", artifact: Artifact = AERON_ALL) -> Java:
     """Return the official implementation, fetched, and the compiled classes of `folder`; skip without it."""
     java, javac = shutil.which("java"), shutil.which("javac")
@@ -98,16 +109,17 @@ def find_java(folder: Path = HERE / "java", artifact: Artifact = AERON_ALL) -> J
     sources = sorted(folder.glob("*.java"))
     digest = hashlib.sha256(str(jar).encode() + b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     classes = WORK / f"classes-{digest}"
-    if not classes.exists():
-        WORK.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(dir=WORK))
-        command = [javac, "-Xlint:all", "-Werror", "-cp", str(jar), "-d", str(partial), *map(str, sources)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-        assert done.returncode == 0, done.stdout + done.stderr
-        partial.rename(classes)
+    with locked_work():
+        if not classes.exists():
+            partial = Path(tempfile.mkdtemp(dir=WORK))
+            command = [javac, "-Xlint:all", "-Werror", "-cp", str(jar), "-d", str(partial), *map(str, sources)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+            assert done.returncode == 0, done.stdout + done.stderr
+            partial.rename(classes)
     return Java(java, jar, classes)
 
 
+@locked_work()
 def find_jar(artifact: Artifact) -> Path:
     """Return an official jar: named by the environment, in Maven's local repository, or fetched into it by mvn."""
     if named := os.environ.get(artifact.variable):
