@@ -20,14 +20,23 @@ SANITIZE_VARIABLE = "AEROWIRE_SANITIZE"  # how the modules under test were built
 hypothesis.settings.register_profile("aerowire", deadline=None)
 hypothesis.settings.load_profile("aerowire")
 SEED = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")  # the name of the one that this process is
+# What runs for seconds is not worth the second compiler's time, nor several collectors'.
+for spark_options in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(spark_options, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 # What nohup, or a shell that puts the run into the background, tells it to ignore.
 MAY_BE_IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
 
 
-def pytest_configure() -> None:
-    """Ignore such signals by a handler: commands under test inherit what is ignored, and are to heed them as at a terminal."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Ignore such signals by a handler: commands under test inherit what is ignored, and are to heed them as at a terminal.
+
+    Workers that run tests side by side (-n) inherit the seed.
+    """
+    if config.getoption("numprocesses", None):
+        os.environ[SEED_VARIABLE] = str(SEED)
     for number in MAY_BE_IGNORED:
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda _number, _frame: None)
@@ -37,9 +46,26 @@ def pytest_report_header() -> str:
     return f"seed: {SEED} (again with {SEED_VARIABLE}={SEED})"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Hand whole files to the workers that run tests side by side (-n), so that each is at work in few of them."""
+    from tests.support.shares import Shares
+
+    return Shares(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if WORKER:
+        from tests.support.shares import rank
+
+        items.sort(key=rank)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Refuse to test a binary that is older than its source: the tests would be about code that is gone."""
-    if not session.items or not any(name.startswith("aerowire.") for name in sys.modules):
+    # Of workers that run side by side, one looks for all.
+    if not session.items or WORKER not in ("", "gw0") or not any(name.startswith("aerowire.") for name in sys.modules):
         return
     stale = sorted(set(hatch_build.stale_modules([], os.environ.get(SANITIZE_VARIABLE))) & set(sys.modules))
     if stale:
@@ -55,8 +81,10 @@ def seed() -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI, where Maven is there, nothing excuses a skipped test against the official implementation."""
+    """Show a failed test's seed. In CI, where Maven is there, nothing excuses a skipped test against the official implementation."""
     report = yield
+    if report.failed:
+        report.sections.append(("seed", f"{SEED_VARIABLE}={SEED}"))
     if report.skipped and item.get_closest_marker("interop") and os.environ.get("CI") and shutil.which("mvn"):
         report.outcome = "failed"
         report.longrepr = f"skipped, but it must run where mvn is: {report.longrepr}"

@@ -106,7 +106,7 @@ HOT32: list[tuple[str, Call]] = [
     ("session_id", lambda _, value: FragmentAssembler(ignore).free_session_buffer(value)),
     ("session_id", lambda _, value: ControlledFragmentAssembler(ignore).free_session_buffer(value)),
 ]
-WRONG_TYPES = [True, False, 1.0, 1.5, math.inf, math.nan, "1", "", b"1", None, [], object(), np.float64(1.5)]
+WRONG_TYPES = [True, False, 1.0, 1.5, math.inf, math.nan, "1", "", b"1", None, [], pytest.param(object(), id="object()"), np.float64(1.5)]
 
 
 @pytest.mark.parametrize("value", WRONG_TYPES, ids=repr)

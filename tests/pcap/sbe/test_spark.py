@@ -1,7 +1,8 @@
-"""SBE messages on Spark: the rows of `decode` and the bytes of `encode`, whatever the batches; one session for the module."""
+"""SBE messages on Spark: the rows of `decode` and the bytes of `encode`, whatever the batches."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -22,10 +23,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def spark(spark: Any) -> Any:
+def spark(spark: Any) -> Iterator[Any]:
     """The session of all, with batches so short that a column has several."""
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "64")
-    return spark
+    yield spark
+    spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
 
 
 def frame_of(spark: Any, messages: list[bytes | None]) -> Any:

@@ -1,0 +1,72 @@
+"""How tests are handed to workers that run side by side: file by file, the longest first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+# Files whose tests share what is made once for a worker and costs much: one session of Spark, one wheel and its environments.
+SPARK = (
+    "tests/pcap/test_sink.py",
+    "tests/pcap/sbe/test_spark.py",
+    "tests/pcap/spark/test_source.py",
+    "tests/pcap/spark/test_stream.py",
+    "tests/pcap/analysis/test_spark_analysis.py",
+    "tests/pcap/archive/test_spark_archive.py",
+    "tests/pcap/commands/test_spark.py",
+)
+WHEEL = (
+    "tests/house/test_wheel.py",
+    "tests/house/test_installation.py",
+    "tests/house/test_readme.py",
+    "tests/house/test_examples.py",
+)
+# Long files whose tests share nothing that costs much.
+DIVIDED = (
+    "tests/conformance/test_planted_faults.py",
+    "tests/soak/test_bars.py",
+    "tests/fuzz/test_planted.py",
+    "tests/fuzz/test_targets.py",
+    "tests/tools/test_signals.py",
+    "tests/tools/demo/test_demo.py",
+    "tests/pcap/spark/test_submit.py",
+)
+# What runs longest is begun first, so that the others end beside it.
+FIRST = (
+    *SPARK,
+    "tests/conformance/test_drivers.py",
+    *WHEEL,
+    *DIVIDED,
+    "tests/tools/measure/test_measure.py",
+    "tests/codegen/sbe/targets/test_wireshark_messages.py",
+    "tests/codegen/sbe/test_hostile_text.py",
+    "tests/conformance/test_suite_can_fail.py",
+    "tests/house/test_build.py",
+    "tests/client/test_cut_files.py",
+    "tests/codegen/test_command.py",
+)
+_RANKS = {file: rank for rank, file in enumerate(FIRST)}
+_SHARES = {**dict.fromkeys(SPARK, "spark"), **dict.fromkeys(WHEEL, "wheel")}
+
+
+def rank(item: pytest.Item) -> int:
+    """Return the place of a test in the order of beginning; those of one place keep their order."""
+    return _RANKS.get(file_of(item.nodeid), len(FIRST))
+
+
+def file_of(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+class Shares(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands out shares of tests in the order of collection."""
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        config.option.loadscopereorder = False
+        super().__init__(config, log)
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = file_of(nodeid)
+        return nodeid if file in DIVIDED else _SHARES.get(file, file)
