@@ -62,6 +62,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=rank)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if WORKER:
+        from tests.support.shares import give_way
+
+        give_way(item)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Refuse to test a binary that is older than its source: the tests would be about code that is gone."""
     # Of workers that run side by side, one looks for all.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -47,6 +48,10 @@ FIRST = (
     "tests/client/test_cut_files.py",
     "tests/codegen/test_command.py",
 )
+# Files whose processes have to act within milliseconds. They stand among the first, when no worker has given way yet.
+TIMELY = ("tests/conformance/test_drivers.py",)
+# The niceness of the other files.
+GIVEN_WAY = min(19, os.nice(0) + 9)
 _RANKS = {file: rank for rank, file in enumerate(FIRST)}
 _SHARES = {**dict.fromkeys(SPARK, "spark"), **dict.fromkeys(WHEEL, "wheel")}
 
@@ -54,6 +59,12 @@ _SHARES = {**dict.fromkeys(SPARK, "spark"), **dict.fromkeys(WHEEL, "wheel")}
 def rank(item: pytest.Item) -> int:
     """Return the place of a test in the order of beginning; those of one place keep their order."""
     return _RANKS.get(file_of(item.nodeid), len(FIRST))
+
+
+def give_way(item: pytest.Item) -> None:
+    """Let the processes of timely files have the processor first: this worker's, and those it starts, from the first other test on."""
+    if file_of(item.nodeid) not in TIMELY and (missing := GIVEN_WAY - os.nice(0)) > 0:
+        os.nice(missing)
 
 
 def file_of(nodeid: str) -> str:
