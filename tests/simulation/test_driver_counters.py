@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from aerowire.codecs.flyweights.cnc import CONTROL_PROTOCOL_VERSION
@@ -14,13 +11,6 @@ from aerowire.driver.version import AERON_VERSION
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
 
 SECOND = 1_000_000_000
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[SimulatedWorld]:
-    world = SimulatedWorld(tmp_path, seed=1)
-    yield world
-    world.close()
 
 
 def get(host: SimulatedHost, which: SystemCounter) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from unittest.mock import Mock
 
 import pytest
@@ -27,13 +26,6 @@ LENGTHS = {
     "driver_resolver_neighbor_timeout_ns": "200ms",
     "driver_resolver_bootstrap_neighbor_resolution_interval_ns": "100ms",
 }
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[SimulatedWorld]:
-    world = SimulatedWorld(tmp_path, seed=1)
-    yield world
-    world.close()
 
 
 def add(world: SimulatedWorld, number: int, *, bootstrap: str = "", interface: str | None = None, **options: object) -> SimulatedHost:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
@@ -19,13 +15,6 @@ MESSAGES = 20
 TERM = "init-term-id=7|term-id=7|term-offset=0|term-length=64k"
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:40456"
 QUICK: dict[str, Any] = {"environ": {}, "timer_interval_ns": "100ms"}
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[SimulatedWorld]:
-    made = SimulatedWorld(tmp_path, seed=1)
-    yield made
-    made.close()
 
 
 def stream(world: SimulatedWorld, **options: Any) -> tuple[SimulatedHost, SimulatedHost]:

@@ -171,10 +171,11 @@ def test_a_revoked_stream_of_ipc_is_noted(scene: Scene) -> None:
 def test_of_what_streams_do_only_what_was_asked_for_is_noted(scene: Scene, code: str) -> None:
     sending = scene.host(event_log=code)
     publisher, registration_id = scene.publisher(sending, f"{GROUP}|fc=min")
-    subscriber = scene.subscriber(scene.host(event_log=code), GROUP)
+    receiving = scene.host(event_log=code)
+    subscriber = scene.subscriber(receiving, GROUP)
     assert scene.world.run(SECOND, until=lambda: subscriber.image is not None)
     assert scene.world.run(SECOND, until=lambda: counter(publisher, CounterType.FC_RECEIVERS) == 1)
     revoke(publisher, registration_id)
     assert scene.world.run(SECOND, until=lambda: subscriber.counters.value(SystemCounter.PUBLICATION_IMAGES_REVOKED) == 1)
-    found = {event.code.name for host in scene.world.hosts for event in scene.noted(host, *DriverEventCode)}
+    found = {event.code.name for host in (sending, receiving) for event in scene.noted(host, *DriverEventCode)}
     assert found - {"START"} == ({code} if code != "RESEND" else set())

@@ -5,6 +5,10 @@ Knows how to ask and what was answered; what is sent, and what becomes of images
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Self
+
 from aerowire.codecs.flyweights.commands import (
     AddPublicationEncoder,
     AddSubscriptionEncoder,
@@ -18,13 +22,16 @@ from aerowire.codecs.flyweights.commands import (
     UnavailableImageDecoder,
 )
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder
+from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.log import LogBuffers
-from aerowire.simulation.world import SimulatedHost
+from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from tests.support.log_reader import LogReader
 
 STREAM = 1001
 _RESPONSES_AT_ONCE = 10
+_KEEPALIVE_INTERVAL_NS = 500_000_000
 _PAYLOAD_MAX = int(str(OPTIONS["mtu_length"].default)) - DataHeaderDecoder.ENCODED_LENGTH
 
 
@@ -115,3 +122,48 @@ class SimulatedClient:
         elif kind == CommandType.ON_UNAVAILABLE_IMAGE and UnavailableImageDecoder(body).correlation_id == self.image_id:
             self.image = None
             self.on_no_image()
+
+
+class StreamClient(SimulatedClient):
+    """Works on its own: sends what it is given, receives what there is, and keeps itself alive."""
+
+    def __init__(self, world: SimulatedWorld, host: SimulatedHost) -> None:
+        super().__init__(host)
+        self.received: list[bytes] = []
+        self._world = world
+        self._outbox: deque[bytes] = deque()
+        self._reader: LogReader | None = None
+        self._keepalive_ns = 0
+        world.add_actor(self.work)
+
+    @classmethod
+    def launch(cls, world: SimulatedWorld, address: str, **options: Any) -> Self:
+        """Start a driver at an address, and a client of it; `options` are the driver's."""
+        return cls(world, world.add_host(address, **{"environ": {}, "term_buffer_length": "64k", **options}))
+
+    def send(self, messages: Iterable[bytes]) -> None:
+        """Send messages one after the other, as there is room for them."""
+        self._outbox.extend(messages)
+
+    def system(self, counter: SystemCounter) -> int:
+        """Return a system counter of the driver."""
+        return self.counters.value(counter)
+
+    def on_image(self) -> None:
+        assert self.image is not None
+        self._reader = LogReader(self.image, self.counters, self.position_id)
+        self._reader.fragments = self.received
+
+    def on_no_image(self) -> None:
+        self._reader = None
+
+    def work(self) -> int:
+        """Do what there is to do; return how much that was."""
+        if self._world.clock.now_ns() >= self._keepalive_ns:
+            self._keepalive_ns = self._world.clock.now_ns() + _KEEPALIVE_INTERVAL_NS
+            self.keep_alive()
+        done = self.poll_responses()
+        while self._outbox and self.appender is not None and self.appender.append(self._outbox[0]) > 0:
+            self._outbox.popleft()
+            done += 1
+        return done + (0 if self._reader is None else self._reader.poll())

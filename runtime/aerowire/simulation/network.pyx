@@ -78,14 +78,17 @@ cdef class SimulatedNetwork:
         self.latency_ns = latency_ns
         self.jitter_ns = jitter_ns
 
-    def next_delivery_ns(self) -> int:
-        """Return when the next packet can be received, 2^63-1 when none is in flight."""
-        cdef int64_t due = INT64_MAX
+    def next_delivery_ns(self, int64_t again_ns) -> int:
+        """Return when a packet arrives next, 2^63-1 when none is in flight; what waits unread is expected again in `again_ns`."""
+        cdef int64_t next_ns = INT64_MAX
+        cdef int64_t now_ns = self._clock.nano_time()
+        cdef int64_t due_ns
         cdef SimulatedPort port
         for port in self._ports:
-            if port._queued and not port._closed and port._heap[0].due_ns < due:
-                due = port._heap[0].due_ns
-        return due
+            if port._queued and not port._closed:
+                due_ns = port._heap[0].due_ns
+                next_ns = min(next_ns, due_ns if due_ns > now_ns else now_ns + again_ns)
+        return next_ns
 
     @property
     def trace_hash(self) -> int:

@@ -1,12 +1,13 @@
 """Whole drivers in virtual time: the composition that the driver's command uses, with a simulated clock, network and disk.
 
-One thread runs every host in order; time stands still while anybody works and then jumps to the next thing that is due.
+One thread runs every host in order; time stands still while anybody works and then jumps to the next thing that is due. A test may add
+hosts of its own kind beside the drivers, and open ports of the network to send and receive datagrams that no driver would.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from aerowire.driver.context import Context
 from aerowire.driver.media_driver import MediaDriver
@@ -26,8 +27,25 @@ if TYPE_CHECKING:
 EPOCH_MS = 1_700_000_000_000
 START_NS = 1_000_000_000
 CYCLES_AT_ONE_TIME = 1_000  # more without rest means that somebody works without end
-STEP_NS = 1_000  # time passes by at least this when a deadline is not in the future
+STEP_NS = 1_000  # time passes by at least this
+AGAIN_NS = 100_000  # and by at most this while a datagram waits unread, or a deadline is past, and nobody works
 _WILDCARDS = ("0.0.0.0", "::")
+
+
+class Host(Protocol):
+    """Whatever takes part in a world: its work is done in virtual time."""
+
+    def work(self) -> int:
+        """Run one duty cycle; return how much was done, and 0 for nothing."""
+
+    def next_deadline_ns(self) -> int:
+        """Return the time at which there may be work again without a datagram; 2^63-1 for never."""
+
+    def close(self) -> None:
+        """Stop."""
+
+
+HostT = TypeVar("HostT", bound=Host)
 
 
 class SimulatedHost:
@@ -53,6 +71,10 @@ class SimulatedHost:
     def work(self) -> int:
         """Run one duty cycle."""
         return self.driver.invoker.invoke()
+
+    def next_deadline_ns(self) -> int:
+        """Return when the driver is to work again."""
+        return self.driver.invoker.next_deadline_ns()
 
     def close(self) -> None:
         """Stop the driver."""
@@ -81,13 +103,16 @@ class SimulatedHost:
 
 
 class SimulatedWorld:
-    """A clock, a network and hosts. Everything follows from the seed and what is done with it."""
+    """A clock, a network and hosts. Everything follows from the seed and what is done with it.
 
-    def __init__(self, directory: Path, *, seed: int) -> None:
+    Only drivers need the `directory`, for their locks: everything else of theirs is in memory.
+    """
+
+    def __init__(self, directory: Path | None = None, *, seed: int) -> None:
         self.clock = ManualClock(now_ns=START_NS, epoch_ms=EPOCH_MS)
         self.network = SimulatedNetwork(self.clock, seed=seed)
         self.names: dict[str, str] = {}  # what a name server would say
-        self.hosts: list[SimulatedHost] = []
+        self.hosts: list[Host] = []
         self.actors: list[Callable[[], int]] = []
         self.steps = 0
         self._host_count = 0
@@ -96,9 +121,15 @@ class SimulatedWorld:
 
     def add_host(self, address: str, **options: Any) -> SimulatedHost:
         """Start a driver on a host of its own; `options` are those of the driver's Context."""
+        if self._directory is None:
+            raise ValueError("directory: a world with drivers needs one")
         directory = self._directory / f"host-{self._host_count}"
         host = SimulatedHost(self, address, directory, self._seed * 1_000 + self._host_count, options)
         self._host_count += 1
+        return self.add(host)
+
+    def add(self, host: HostT) -> HostT:
+        """Let a host of any kind take part; returns it."""
         self.hosts.append(host)
         return host
 
@@ -110,7 +141,7 @@ class SimulatedWorld:
         """Let time pass; return True as soon as `until` holds, False when the time is over."""
         end = self.clock.now_ns() + duration_ns
         while True:
-            self._settle()
+            self.settle()
             if until is not None and until():
                 return True
             now = self.clock.now_ns()
@@ -119,16 +150,19 @@ class SimulatedWorld:
             self.clock.advance(min(max(self._next_ns() - now, STEP_NS), end - now))
             self.steps += 1
 
-    def close(self) -> None:
-        """Stop every driver."""
-        for host in self.hosts:
-            host.close()
-
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Let all work until nobody has more to do at this time."""
         for _ in range(CYCLES_AT_ONE_TIME):
             if sum(host.work() for host in self.hosts) + sum(work() for work in self.actors) == 0:
                 return
         raise RuntimeError(f"no rest after {CYCLES_AT_ONE_TIME} cycles at {self.clock.now_ns()} ns")
 
+    def close(self) -> None:
+        """Stop every host."""
+        for host in self.hosts:
+            host.close()
+
     def _next_ns(self) -> int:
-        return min([self.network.next_delivery_ns(), *(host.driver.invoker.next_deadline_ns() for host in self.hosts)])
+        now = self.clock.now_ns()
+        deadlines = (host.next_deadline_ns() for host in self.hosts)
+        return min([self.network.next_delivery_ns(AGAIN_NS), *(deadline if deadline > now else now + AGAIN_NS for deadline in deadlines)])
