@@ -20,6 +20,7 @@ from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
 from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.ipc.cnc import CncFile
+from aerowire.simulation.world import SimulatedWorld
 
 SMALL = {
     "environ": {},
@@ -134,3 +135,9 @@ def launch(aeron_dir: str) -> Iterator[Callable[..., RawClient]]:
 @pytest.fixture
 def client(launch: Callable[..., RawClient]) -> RawClient:
     return launch()
+
+
+@pytest.fixture
+def world() -> SimulatedWorld:
+    """A world for hosts without a conductor: tests.support.agent_host."""
+    return SimulatedWorld(seed=1)

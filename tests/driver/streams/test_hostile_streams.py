@@ -21,8 +21,8 @@ from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
-from tests.driver_core.wire_source import SESSION, STREAM, TERM, data_frame, setup_frame
 from tests.support.processes import free_port
+from tests.support.wire_source import SESSION, STREAM, TERM, data_frame, setup_frame
 
 LIMIT_NS = 20_000_000_000
 POLL_LIMIT_S = 0.5  # on a machine that has much else to do

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.flyweights.transport import FrameType
-from tests.driver_core.conftest import MS, Subscriber
 from tests.fuzz.driver_node import FuzzNode, NodeFactory
 from tests.fuzz.fields import Fields, int32s
 from tests.fuzz.polls import EveryPoll
+from tests.support.agent_host import MS, ImageReader
 
 PLACE, SENDERS = ("10.0.0.2", 40001), (("10.0.0.9", 5000), ("10.0.0.9", 5001))
 SESSIONS, STREAM, INITIAL_TERM, TERM = (77, 78), 1001, 5, 64 * 1024
@@ -64,9 +64,8 @@ class ReceiverTarget:
         """Run the steps, poll, then let the sessions time out."""
         fields = Fields(data)
         node, network = self._nodes.make()
-        endpoint = node.receive_endpoint(network.open_port(PLACE))
+        endpoint = node.receive_at(network.open_port(PLACE))
         senders = [network.open_port(source, PLACE) for source in SENDERS]
-        node.receiver.add_subscription(endpoint, STREAM, None)
         node.work()
         for _ in range(STEPS_MAX):
             if fields.is_empty:
@@ -129,9 +128,9 @@ class ReceiverTarget:
         place = int32s(offset % TERM, session, STREAM, INITIAL_TERM + offset // TERM)
         return int32s(length) + bytes([0, flags]) + kind.to_bytes(2, "little") + place + bytes(8)
 
-    def _poll(self, node: FuzzNode, subscriber: Subscriber, skipped: int) -> None:
-        image = subscriber.source
-        position = node.counters.value(subscriber.position_id)
+    def _poll(self, node: FuzzNode, subscriber: ImageReader, skipped: int) -> None:
+        image = subscriber.image
+        position = subscriber.position
         place = image.log, node.counters, subscriber.position_id
         if self._every_poll is None:
             self._every_poll = EveryPoll(*place, session_id=image.session_id, stream_id=image.stream_id)

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from aerowire.base.errors import AerowireError
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.flyweights.transport import FrameType
+from aerowire.logbuffer.append import Appender
 from aerowire.protocol.flow_control import FlowControl, MaxFlowControl, UnicastFlowControl
 from aerowire.protocol.min_flow_control import MinFlowControl
 from aerowire.protocol.tagged_flow_control import TaggedFlowControl
-from tests.driver_core.conftest import INITIAL_TERM, MS, SECOND, SESSION, STREAM, TERM
 from tests.fuzz.driver_node import NodeFactory
 from tests.fuzz.fields import Fields, int32s, int64s
 from tests.fuzz.target import FindingError
+from tests.support.agent_host import INITIAL_TERM, MS, SECOND, SESSION, STREAM, TERM
 
 PLACE, PEER, STRANGER = ("10.0.0.1", 40001), ("10.0.0.2", 40001), ("10.0.0.3", 40001)
 STEPS_MAX = 24
@@ -99,10 +100,10 @@ class SenderTarget:
         return TaggedFlowControl(4, 128 * 1024, receiver_timeout_ns=5 * SECOND, group_tag=TAG)
 
     @staticmethod
-    def _offer(appender: object, how: int) -> None:
+    def _offer(appender: Appender, how: int) -> None:
         for _ in range(1 + (how & 15)):
             try:
-                appender.append(bytes(8 * how))  # type: ignore[attr-defined]
+                appender.append(bytes(8 * how))
             except AerowireError:
                 return
 

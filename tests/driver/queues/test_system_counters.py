@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, NakEncoder, SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.conductor.agent_proxies import ReceiverProxy, SenderProxy
+from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.media.send_endpoint import SendEndpoint
 from aerowire.driver.queues.commands import AgentQueueFullError
+from aerowire.driver.streams.network_publication import NetworkPublication
 from aerowire.ipc.counters import AtomicCounter
+from aerowire.logbuffer.append import Appender
 from aerowire.protocol.flow_control import MaxFlowControl
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import AgentHost
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -19,17 +26,23 @@ SESSION, STREAM, INITIAL_TERM = 77, 1001, 2**31 - 2
 SENDER, RECEIVER = ("10.0.0.1", 7000), ("10.0.0.2", 9000)
 
 
-def connect(world, *, group=False, **publication_options):
-    """A publication and an image of it, connected."""
-    publisher, subscriber = world.node(), world.node()
-    world.far_port = world.network.open_port(RECEIVER)
-    receive = subscriber.receive_endpoint(world.far_port)
-    subscriber.receiver.add_subscription(receive, STREAM)
+def connect(world: SimulatedWorld, *, group: bool = False, **options: Any) -> tuple[AgentHost, AgentHost, NetworkPublication, Appender]:
+    """Return two hosts, a publication with `options` of the first, its appender; the second has an image of it."""
+    publisher, subscriber = world.add(AgentHost(world.clock)), world.add(AgentHost(world.clock))
+    subscriber.receive_at(world.network.open_port(RECEIVER))
     send = publisher.send_endpoint(world.network.open_port(SENDER, RECEIVER), group=group)
-    publication, appender = publisher.publish(send, **publication_options)
+    publication, appender = publisher.publish(send, **options)
     world.run(300 * MS)
     assert publication.is_connected
     return publisher, subscriber, publication, appender
+
+
+def nak(subscriber: AgentHost, offset: int, length: int) -> None:
+    """Ask the publisher for bytes again."""
+    port = subscriber.images[0].endpoint.port
+    assert port is not None
+    frame = NakEncoder.encode(session_id=SESSION, stream_id=STREAM, term_id=INITIAL_TERM, term_offset=offset, length=length)
+    port.send_datagrams([(frame, SENDER)])
 
 
 def data(term_offset: int, *, term_id: int = INITIAL_TERM, payload: bytes = bytes(32)) -> bytes:
@@ -46,7 +59,7 @@ def data(term_offset: int, *, term_id: int = INITIAL_TERM, payload: bytes = byte
     return bytes(header[:32]) + payload
 
 
-def test_heartbeats_are_counted_where_they_arrive(world):
+def test_heartbeats_are_counted_where_they_arrive(world: SimulatedWorld) -> None:
     publisher, subscriber, _, _ = connect(world)
     world.run(SECOND)
     sent, received = publisher.get(SystemCounter.HEARTBEATS_SENT), subscriber.get(SystemCounter.HEARTBEATS_RECEIVED)
@@ -54,7 +67,7 @@ def test_heartbeats_are_counted_where_they_arrive(world):
     assert sent - received in {0, 1}  # the last may be under way
 
 
-def test_data_from_before_the_last_status_message_is_an_under_run(world):
+def test_data_from_before_the_last_status_message_is_an_under_run(world: SimulatedWorld) -> None:
     _, subscriber, _, appender = connect(world)
     for _ in range(12):  # more than a quarter of the window, so that the next status message tells of it
         appender.append(bytes(1_000))
@@ -67,62 +80,59 @@ def test_data_from_before_the_last_status_message_is_an_under_run(world):
     assert subscriber.get(SystemCounter.FLOW_CONTROL_UNDER_RUNS) == 1
 
 
-def test_retransmitted_bytes_are_the_frames_that_were_sent_again(world):
-    publisher, _, _, appender = connect(world)
+def test_retransmitted_bytes_are_the_frames_that_were_sent_again(world: SimulatedWorld) -> None:
+    publisher, subscriber, _, appender = connect(world)
     for _ in range(3):
         appender.append(bytes(1_000))
     world.run(50 * MS)
-    nak = NakEncoder.encode(session_id=SESSION, stream_id=STREAM, term_id=INITIAL_TERM, term_offset=0, length=2_112)
-    world.far_port.send_datagrams([(nak, SENDER)])
+    nak(subscriber, 0, 2_112)
     world.run(20 * MS)
     assert publisher.get(SystemCounter.RETRANSMITTED_BYTES) == 2 * 1_056
 
 
 @pytest.mark.parametrize("delay_ns", [0, 5 * MS])
-def test_what_is_sent_again_is_not_among_the_bytes_sent(world, delay_ns):
-    publisher, _, _, appender = connect(world, retransmit_delay_ns=delay_ns)
+def test_what_is_sent_again_is_not_among_the_bytes_sent(world: SimulatedWorld, delay_ns: int) -> None:
+    publisher, subscriber, _, appender = connect(world, retransmit_delay_ns=delay_ns)
     appender.append(bytes(1_000))
     world.run(50 * MS)
     sent, heartbeats = publisher.get(SystemCounter.BYTES_SENT), publisher.get(SystemCounter.HEARTBEATS_SENT)
-    nak = NakEncoder.encode(session_id=SESSION, stream_id=STREAM, term_id=INITIAL_TERM, term_offset=0, length=1_056)
-    world.far_port.send_datagrams([(nak, SENDER)])
+    nak(subscriber, 0, 1_056)
     world.run(50 * MS)
     heartbeats = publisher.get(SystemCounter.HEARTBEATS_SENT) - heartbeats
     assert publisher.get(SystemCounter.RETRANSMITTED_BYTES) == 1_056
     assert publisher.get(SystemCounter.BYTES_SENT) - sent == 32 * heartbeats
 
 
-def test_a_nak_that_finds_no_place_is_an_overflow(world):
-    publisher, _, _, appender = connect(world, group=True, flow_control=MaxFlowControl(4, 128 * 1024), max_resend=2)
+def test_a_nak_that_finds_no_place_is_an_overflow(world: SimulatedWorld) -> None:
+    publisher, subscriber, _, appender = connect(world, group=True, flow_control=MaxFlowControl(4, 128 * 1024), max_resend=2)
     for _ in range(6):
         appender.append(bytes(1_000))
     world.run(50 * MS)
     for place in (0, 2, 4):
-        nak = NakEncoder.encode(session_id=SESSION, stream_id=STREAM, term_id=INITIAL_TERM, term_offset=place * 1_056, length=1_056)
-        world.far_port.send_datagrams([(nak, SENDER)])
+        nak(subscriber, place * 1_056, 1_056)
     world.run(5 * MS)
     assert publisher.get(SystemCounter.RETRANSMIT_OVERFLOW) == 1
     assert publisher.get(SystemCounter.RETRANSMITTED_BYTES) == 2 * 1_056
 
 
-def test_error_frames_are_counted_where_they_are_sent(world):
+def test_error_frames_are_counted_where_they_are_sent(world: SimulatedWorld) -> None:
     publisher, subscriber, _, _ = connect(world)
-    subscriber.receiver.reject_image(subscriber.images[0], "no")
+    subscriber.reject(subscriber.images[0], "no")
     world.run(SECOND)
     sent = subscriber.get(SystemCounter.ERROR_FRAMES_SENT)
     assert sent >= 4
     assert sent - publisher.get(SystemCounter.ERROR_FRAMES_RECEIVED) in {0, 1}
 
 
-def test_a_revoked_publication_is_counted_at_both_ends(world):
+def test_a_revoked_publication_is_counted_at_both_ends(world: SimulatedWorld) -> None:
     publisher, subscriber, publication, _ = connect(world)
     publication.revoke()
     world.run(300 * MS)
     assert (publisher.get(SystemCounter.PUBLICATIONS_REVOKED), subscriber.get(SystemCounter.PUBLICATION_IMAGES_REVOKED)) == (1, 1)
 
 
-def test_the_longest_cycle_and_those_that_were_too_long(world):
-    node = world.node()
+def test_the_longest_cycle_and_those_that_were_too_long(world: SimulatedWorld) -> None:
+    node = world.add(AgentHost(world.clock))
     world.run(MS)
     for elapsed_ns in (40 * MS, 250 * MS, 30 * MS):
         world.clock.advance(elapsed_ns)
@@ -134,11 +144,13 @@ def test_the_longest_cycle_and_those_that_were_too_long(world):
 
 
 @pytest.mark.parametrize("role", ["sender", "receiver"])
-def test_a_command_that_an_agent_has_no_room_for(world, role):
-    node = world.node()
+def test_a_command_that_an_agent_has_no_room_for(world: SimulatedWorld, role: str) -> None:
+    node = world.add(AgentHost(world.clock))
     agent = getattr(node, role)
-    endpoint = SendEndpoint(world.network.open_port(SENDER), node.system, channel="x") if role == "sender" else None
-    if endpoint is None:
+    endpoint: SendEndpoint | ReceiveEndpoint
+    if role == "sender":
+        endpoint = SendEndpoint(world.network.open_port(SENDER), node.system, channel="x")
+    else:
         endpoint = node.receive_endpoint(world.network.open_port(RECEIVER))
 
     def fill() -> None:
@@ -151,10 +163,12 @@ def test_a_command_that_an_agent_has_no_room_for(world, role):
 
 
 @pytest.mark.parametrize("role", ["sender", "receiver"])
-def test_each_command_that_waits_at_an_agents_gate_is_counted(world, role):
-    node = world.node()
+def test_each_command_that_waits_at_an_agents_gate_is_counted(world: SimulatedWorld, role: str) -> None:
+    node = world.add(AgentHost(world.clock))
     which = SystemCounter[f"{role.upper()}_PROXY_FAILS"]
     failed_offers = AtomicCounter(node.counters, which)
+    proxy: Any
+    endpoint: SendEndpoint | ReceiveEndpoint
     if role == "sender":
         proxy, endpoint = SenderProxy(node.sender, failed_offers), SendEndpoint(world.network.open_port(SENDER), node.system, channel="x")
     else:
@@ -169,11 +183,10 @@ def test_each_command_that_waits_at_an_agents_gate_is_counted(world, role):
     assert (proxy.flush(), node.get(which)) == (3, 3)
 
 
-def test_an_event_that_the_conductor_has_no_room_for_is_counted(world):
+def test_an_event_that_the_conductor_has_no_room_for_is_counted(world: SimulatedWorld) -> None:
     """Each SETUP of an unknown session requests an image, and there are more of them than the queue holds while the conductor sleeps."""
-    node = world.node()
-    receive = node.receive_endpoint(world.network.open_port(RECEIVER))
-    node.receiver.add_subscription(receive, STREAM)
+    node = world.add(AgentHost(world.clock))
+    node.receive_at(world.network.open_port(RECEIVER))
     stranger = world.network.open_port(("10.0.0.9", 1))
     for session_id in range(3_000):
         setup = SetupEncoder.encode(

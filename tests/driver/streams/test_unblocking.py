@@ -11,63 +11,38 @@ from hypothesis import strategies as st
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.queues.events import EventType
 from aerowire.driver.streams.ipc_publication import IpcPublication
-from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
-from tests.driver_core.conftest import SESSION, STREAM, Subscriber, World
+from aerowire.driver.streams.network_publication import NetworkPublication
+from aerowire.logbuffer.append import Claim
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import MS, TERM, WINDOW, AgentHost
+from tests.support.log_reader import LogReader
 
-MS = 1_000_000
-TERM = 64 * 1024
-WINDOW = TERM // 2
 PAYLOAD_MAX = 1376
 UNBLOCK_NS = 100 * MS
-registrations = itertools.count(1000)
+RECEIVER = ("10.0.0.2", 40456)
 
 
-class IpcStream:
-    """A publication and a subscriber of one driver."""
+class Stream:
+    """A publication with one subscriber, and the world that they are in."""
 
-    def __init__(self) -> None:
-        self.world = World()
-        self.publisher = self.world.node()
-        log = self.publisher.log(initial_term_id=2**31 - 2, kind=0)
-        limit = self.publisher.counter("pub-lmt")
-        self.publication = IpcPublication(
-            log,
-            self.publisher.counters,
-            self.publisher.system,
-            registration_id=next(registrations),
-            session_id=SESSION,
-            stream_id=STREAM,
-            initial_term_id=2**31 - 2,
-            publisher_position_id=self.publisher.counter("pub-pos"),
-            publisher_limit_id=limit,
-            mtu=1408,
-            publication_window=WINDOW,
-            exclusive=False,
-            unblock_timeout_ns=UNBLOCK_NS,
-            now_ns=self.world.clock.now_ns(),
-        )
-        self.publisher.conductor_agent.add_publication(self.publication)
-        position_id = self.publisher.counter("sub-pos")
-        self.publisher.conductor_agent.link_subscriber(self.publication, position_id, 1)
-        self.appender = ConcurrentAppender(log, self.publisher.counters, limit, SESSION, STREAM, max_payload_length=PAYLOAD_MAX)
-        self.subscriber = Subscriber(self.publisher, self.publication, position_id)
-        self.world.settle()
-
-
-class NetworkStream:
-    """A publication of one driver and an image of another."""
-
-    def __init__(self) -> None:
-        self.world = World()
-        self.publisher, reader = self.world.node(), self.world.node()
-        reader.receiver.add_subscription(reader.receive_endpoint(self.world.network.open_port(("10.0.0.2", 40456))), STREAM)
-        endpoint = self.publisher.send_endpoint(self.world.network.open_port(("10.0.0.1", 0), ("10.0.0.2", 40456)))
+    def __init__(self, kind: str) -> None:
+        self.world = SimulatedWorld(seed=1)
+        self.publisher = self.world.add(AgentHost(self.world.clock))
+        self.publication: IpcPublication | NetworkPublication
+        self.subscriber: LogReader
+        if kind == "ipc":
+            self.publication, self.appender = self.publisher.publish_ipc(unblock_timeout_ns=UNBLOCK_NS)
+            self.subscriber = self.publisher.join(self.world, self.publication)
+            return
+        reader = self.world.add(AgentHost(self.world.clock))
+        reader.receive_at(self.world.network.open_port(RECEIVER))
+        endpoint = self.publisher.send_endpoint(self.world.network.open_port(("10.0.0.1", 0), RECEIVER))
         self.publication, self.appender = self.publisher.publish(endpoint, unblock_timeout_ns=UNBLOCK_NS)
         self.world.run(20 * MS)
         (self.subscriber,) = reader.subscribers
 
 
-STREAMS = {"ipc": IpcStream, "udp": NetworkStream}
+KINDS = ["ipc", "udp"]
 ACTIONS = st.one_of(
     st.tuples(st.just("append"), st.integers(1, 6 * PAYLOAD_MAX)),
     st.tuples(st.just("fill"), st.integers(500, PAYLOAD_MAX)),
@@ -81,10 +56,10 @@ ACTIONS = st.one_of(
 class Interleaving:
     """Carries out actions and knows what the subscriber must have read in the end."""
 
-    def __init__(self, stream: IpcStream | NetworkStream) -> None:
+    def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.written: list[list[bytes] | None] = []  # in order of the log; None: a claim that nobody finished
-        self.open: list[tuple[int, object, int]] = []  # live claims: index, claim, since when
+        self.open: list[tuple[int, Claim, int]] = []  # live claims: index, claim, since when
         self.number = itertools.count(1)
 
     def payload(self, length: int) -> bytes:
@@ -128,7 +103,7 @@ class Interleaving:
             term[frame % TERM : frame % TERM + 4] = bytes(4)
         self.written.append(None)
 
-    def commit(self, item: tuple[int, object, int]) -> None:
+    def commit(self, item: tuple[int, Claim, int]) -> None:
         item[1].commit()
 
     def run(self, duration_ns: int) -> None:
@@ -137,7 +112,7 @@ class Interleaving:
         for item in [item for item in self.open if item[2] + UNBLOCK_NS // 2 < end]:
             self.open.remove(item)
             self.commit(item)
-        self.stream.world.run(duration_ns, 10 * MS)
+        self.stream.world.run(duration_ns)
 
     def finish(self) -> int:
         """Let everybody who lives finish and time pass; returns how many claims were left open."""
@@ -145,16 +120,16 @@ class Interleaving:
             self.commit(self.open.pop())
         dead = self.written.count(None)
         for _ in range(dead + 4):  # a window at a time
-            self.stream.world.run(UNBLOCK_NS + 30 * MS, 10 * MS)
+            self.stream.world.run(UNBLOCK_NS + 30 * MS)
             self.stream.subscriber.poll()
         return dead
 
 
-@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=25, deadline=None)
 @given(actions=st.lists(ACTIONS, min_size=5, max_size=40))
 def test_all_that_was_finished_arrives_whole_and_in_order(kind: str, actions: list[tuple[str, int]]) -> None:
-    stream = STREAMS[kind]()
+    stream = Stream(kind)
     run = Interleaving(stream)
     for what, amount in actions:
         run.act(what, amount)
@@ -164,9 +139,9 @@ def test_all_that_was_finished_arrives_whole_and_in_order(kind: str, actions: li
 
 
 @pytest.mark.parametrize("fate", ["die", "vanish"])
-@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_one_open_claim_stops_others_until_its_timeout_and_they_go_on_over_three_terms(kind: str, fate: str) -> None:
-    stream = STREAMS[kind]()
+    stream = Stream(kind)
     run = Interleaving(stream)
     run.act("append", 100)
     run.claim(fate, 640)
@@ -188,16 +163,16 @@ def test_one_open_claim_stops_others_until_its_timeout_and_they_go_on_over_three
     assert stream.subscriber.fragments == [part for message in run.written if message is not None for part in message]
 
 
-@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_a_closed_publication_left_open_does_not_wait_for_the_timeout(kind: str) -> None:
-    stream = STREAMS[kind]()
+    stream = Stream(kind)
     run = Interleaving(stream)
     run.claim("die", 640)
     run.act("append", 100)
-    stream.publisher.conductor_agent.close_publication(stream.publication)
-    stream.world.run(100 * MS, 10 * MS)
+    stream.publisher.close_publication(stream.publication)
+    stream.world.run(100 * MS)
     stream.subscriber.poll()
-    stream.world.run(100 * MS, 10 * MS)
+    stream.world.run(100 * MS)
     assert len(stream.subscriber.fragments) == 1
     assert stream.publisher.get(SystemCounter.UNBLOCKED_PUBLICATIONS) == 1
-    assert EventType.PUBLICATION_LINGER in [event.type for event in stream.publisher.seen]
+    assert EventType.PUBLICATION_LINGER in stream.publisher.kinds()

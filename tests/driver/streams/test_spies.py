@@ -2,62 +2,52 @@
 
 from __future__ import annotations
 
-import itertools
+from typing import Any
 
 import pytest
 
 from aerowire.driver.queues.events import EventType
+from aerowire.driver.streams.network_publication import NetworkPublication
 from aerowire.driver.streams.untethered_subscriptions import Tether
+from aerowire.logbuffer.append import Appender
 from aerowire.protocol.lifecycle import PublicationState
 from aerowire.protocol.untethered import UntetheredTimes
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import MS, SECOND, TERM, WINDOW, AgentHost
 
-MS = 1_000_000
-SECOND = 1_000_000_000
-TERM = 64 * 1024
-WINDOW = TERM // 2
 PAYLOAD = bytes(1000)
 FRAME = 1056
-registrations = itertools.count(100)
 PEER = ("10.0.0.2", 40123)
 
 
 @pytest.fixture
-def node(world):
-    return world.node()
+def node(world: SimulatedWorld) -> AgentHost:
+    return world.add(AgentHost(world.clock))
 
 
-def publish(world, node, **options):
+def publish(world: SimulatedWorld, node: AgentHost, **options: Any) -> tuple[NetworkPublication, Appender]:
     port = world.network.open_port(("10.0.0.1", 40001), PEER)
     return node.publish(node.send_endpoint(port), **options)
 
 
-def spy(world, node, publication, make_subscriber, tether=Tether.TETHERED):
-    position_id = node.counter("sub-pos")
-    node.conductor_agent.link_subscriber(publication, position_id, next(registrations), tether)
-    world.settle()
-    event = node.seen[-1]
-    assert (event.type, event.accepted, event.position_id) == (EventType.SUBSCRIBER_LINKED, 1, position_id)
-    return make_subscriber(node, publication, position_id)
-
-
-def fill(appender):
+def fill(appender: Appender) -> int:
     count = 0
     while appender.append(PAYLOAD) > 0:
         count += 1
     return count
 
 
-def test_a_spy_alone_connects_nobody(world, node, make_subscriber):
+def test_a_spy_alone_connects_nobody(world: SimulatedWorld, node: AgentHost) -> None:
     publication, appender = publish(world, node)
-    spy(world, node, publication, make_subscriber)
+    node.join(world, publication)
     world.run(50 * MS)
     assert not publication.is_connected
     assert appender.append(PAYLOAD) < 0
 
 
-def test_a_spy_that_simulates_a_connection_carries_the_stream_by_itself(world, node, make_subscriber):
+def test_a_spy_that_simulates_a_connection_carries_the_stream_by_itself(world: SimulatedWorld, node: AgentHost) -> None:
     publication, appender = publish(world, node, spies_simulate_connection=True)
-    reader = spy(world, node, publication, make_subscriber)
+    reader = node.join(world, publication)
     assert publication.is_connected
     sent = 0
     while publication.producer_position < 4 * TERM:  # over the terms' edges and round the log
@@ -68,9 +58,9 @@ def test_a_spy_that_simulates_a_connection_carries_the_stream_by_itself(world, n
     assert publication.consumer_position == publication.producer_position
 
 
-def test_a_slow_spy_holds_the_publisher_back(world, node, make_subscriber):
+def test_a_slow_spy_holds_the_publisher_back(world: SimulatedWorld, node: AgentHost) -> None:
     publication, appender = publish(world, node, spies_simulate_connection=True)
-    fast, slow = (spy(world, node, publication, make_subscriber) for _ in range(2))
+    fast, slow = (node.join(world, publication) for _ in range(2))
     fill(appender)
     fast.poll()
     world.run(2 * MS)
@@ -80,48 +70,48 @@ def test_a_slow_spy_holds_the_publisher_back(world, node, make_subscriber):
     assert appender.append(PAYLOAD) > 0
 
 
-def test_a_late_spy_joins_where_the_sender_is(world, node, make_subscriber):
+def test_a_late_spy_joins_where_the_sender_is(world: SimulatedWorld, node: AgentHost) -> None:
     publication, appender = publish(world, node, spies_simulate_connection=True)
-    first = spy(world, node, publication, make_subscriber)
+    first = node.join(world, publication)
     for _ in range(5):
         appender.append(PAYLOAD)
     first.poll()
     world.run(2 * MS)
-    late = spy(world, node, publication, make_subscriber)
+    late = node.join(world, publication)
     assert node.counters.value(late.position_id) == publication.consumer_position == 5 * FRAME
 
 
-def test_the_last_spy_that_leaves_disconnects(world, node, make_subscriber):
+def test_the_last_spy_that_leaves_disconnects(world: SimulatedWorld, node: AgentHost) -> None:
     publication, _ = publish(world, node, spies_simulate_connection=True)
-    reader = spy(world, node, publication, make_subscriber)
-    node.conductor_agent.unlink_subscriber(publication, reader.position_id, 1)
+    reader = node.join(world, publication)
+    node.unlink(publication, reader)
     world.settle()
     assert not publication.is_connected
 
 
-def test_a_closed_stream_waits_until_its_spies_have_read_all(world, node, make_subscriber):
+def test_a_closed_stream_waits_until_its_spies_have_read_all(world: SimulatedWorld, node: AgentHost) -> None:
     publication, appender = publish(world, node, spies_simulate_connection=True)
-    reader = spy(world, node, publication, make_subscriber)
+    reader = node.join(world, publication)
     appender.append(PAYLOAD)
-    node.conductor_agent.close_publication(publication)
+    node.close_publication(publication)
     world.run(100 * MS)
     assert publication.state == PublicationState.DRAINING
     reader.poll()
     world.run(100 * MS)
     assert publication.state == PublicationState.LINGER
-    assert EventType.PUBLICATION_LINGER in [event.type for event in node.seen]
+    assert EventType.PUBLICATION_LINGER in node.kinds()
 
 
-def test_an_untethered_spy_goes_through_its_states(world, node, make_subscriber):
+def test_an_untethered_spy_goes_through_its_states(world: SimulatedWorld, node: AgentHost) -> None:
     times = UntetheredTimes(window_limit_ns=500 * MS, linger_ns=300 * MS, resting_ns=1 * SECOND)
     publication, appender = publish(world, node, spies_simulate_connection=True, untethered=times)
-    fast = spy(world, node, publication, make_subscriber)
-    slow = spy(world, node, publication, make_subscriber, Tether.REJOINS)
+    fast = node.join(world, publication)
+    slow = node.join(world, publication, Tether.REJOINS)
 
-    def events():
+    def events() -> list[tuple[EventType, int]]:
         return [(event.type, event.position_id) for event in node.seen if event.type >= EventType.SUBSCRIBER_UNAVAILABLE]
 
-    def drive(duration_ns):
+    def drive(duration_ns: int) -> None:
         for _ in range(duration_ns // (10 * MS)):
             fill(appender)
             fast.poll()
@@ -139,11 +129,11 @@ def test_an_untethered_spy_goes_through_its_states(world, node, make_subscriber)
     assert rejoined.position == node.counters.value(slow.position_id) > stalled_at
 
 
-def test_an_untethered_spy_that_does_not_rejoin_is_dropped(world, node, make_subscriber):
+def test_an_untethered_spy_that_does_not_rejoin_is_dropped(world: SimulatedWorld, node: AgentHost) -> None:
     times = UntetheredTimes(window_limit_ns=100 * MS, linger_ns=100 * MS, resting_ns=100 * MS)
     publication, appender = publish(world, node, spies_simulate_connection=True, untethered=times)
-    fast = spy(world, node, publication, make_subscriber)
-    slow = spy(world, node, publication, make_subscriber, Tether.LEAVES)
+    fast = node.join(world, publication)
+    slow = node.join(world, publication, Tether.LEAVES)
     for _ in range(100):
         fill(appender)
         fast.poll()
@@ -153,16 +143,18 @@ def test_an_untethered_spy_that_does_not_rejoin_is_dropped(world, node, make_sub
 
 
 @pytest.mark.parametrize("tether", [Tether.REJOINS, Tether.LEAVES])
-def test_a_closed_stream_does_not_wait_for_an_untethered_spy_that_has_lost_it(world, node, make_subscriber, tether):
+def test_a_closed_stream_does_not_wait_for_an_untethered_spy_that_has_lost_it(
+    world: SimulatedWorld, node: AgentHost, tether: Tether
+) -> None:
     times = UntetheredTimes(window_limit_ns=100 * MS, linger_ns=200 * MS, resting_ns=100 * MS)
     publication, appender = publish(world, node, spies_simulate_connection=True, untethered=times)
-    fast = spy(world, node, publication, make_subscriber)
-    spy(world, node, publication, make_subscriber, tether)
-    while EventType.SUBSCRIBER_UNAVAILABLE not in [event.type for event in node.seen]:
+    fast = node.join(world, publication)
+    node.join(world, publication, tether)
+    while EventType.SUBSCRIBER_UNAVAILABLE not in node.kinds():
         fill(appender)
         fast.poll()
         world.run(10 * MS)
-    node.conductor_agent.close_publication(publication)
+    node.close_publication(publication)
     world.run(100 * MS)
     fast.poll()
     assert publication.state == PublicationState.DRAINING  # its client may still read what it has

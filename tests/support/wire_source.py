@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aerowire.codecs.flyweights import transport
+from aerowire.simulation.network import SimulatedNetwork
 
 INITIAL_TERM = 5
 TERM = 64 * 1024
@@ -50,21 +51,21 @@ def data_frame(
 class WireSource:
     """A sender's socket towards one address."""
 
-    def __init__(self, network: Any, to: tuple[str, int], *, host: str = "10.0.0.1", port: int = 0) -> None:
+    def __init__(self, network: SimulatedNetwork, to: tuple[str, int], *, host: str = "10.0.0.1", port: int = 0) -> None:
         self._port = network.open_port((host, port), to)
 
     def setup(self, **fields: int) -> None:
         """Send a SETUP; the arguments are those of `setup_frame`."""
-        self._send(setup_frame(**fields))
+        self.send(setup_frame(**fields))
 
     def data(self, offset: int, payload: bytes = bytes(FRAME - 32), *, session: int = SESSION, flags: int = 0xC0) -> None:
-        self._send(data_frame(offset, payload, session=session, flags=flags))
+        self.send(data_frame(offset, payload, session=session, flags=flags))
 
     def heartbeat(self, offset: int, *, eos: bool = False, revoked: bool = False) -> None:
-        self._send(data_frame(offset, b"", flags=0xC0 | 0x20 * eos | 0x10 * revoked, frame_length=0))
+        self.send(data_frame(offset, b"", flags=0xC0 | 0x20 * eos | 0x10 * revoked, frame_length=0))
 
     def rttm(self, echo: int, *, flags: int = 0x80, receiver_id: int = 0, delta: int = 0) -> None:
-        self._send(
+        self.send(
             transport.RttmEncoder.encode(
                 frame_length=40,
                 flags=flags,
@@ -89,5 +90,6 @@ class WireSource:
             found += [decoders[kind](payload) for payload, _, _ in batch if transport.FrameHeaderDecoder(payload).type == kind]
         return found
 
-    def _send(self, frame: bytes) -> None:
+    def send(self, frame: bytes) -> None:
+        """Send a datagram."""
         self._port.send_datagrams([(frame, None)])

@@ -6,7 +6,9 @@ from aerowire.codecs.flyweights.transport import FrameType, SmFlags
 from aerowire.driver.queues.events import EventType, NativeErrorCode
 from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.protocol.lifecycle import ImageState
-from tests.driver_core.wire_source import FRAME, STREAM, WireSource
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import AgentHost
+from tests.support.wire_source import FRAME, WireSource
 
 MS = 1_000_000
 PLACE = ("10.0.0.2", 40001)
@@ -15,13 +17,12 @@ UNSET = (1 << 63) - 1
 DISBELIEVED = next(number for number, kind in OWN_COUNTERS.items() if kind.name == "STREAM_ENDS_DISBELIEVED")
 
 
-def stream(world, frames: int = 3):
+def stream(world: SimulatedWorld, frames: int = 3) -> tuple[AgentHost, WireSource, WireSource]:
     """Return a node with one image of so many frames, its sender's socket, and another's."""
-    node = world.node()
+    node = world.add(AgentHost(world.clock))
     source = WireSource(world.network, PLACE)
     forger = WireSource(world.network, PLACE, host=FORGER[0], port=FORGER[1])
-    endpoint = node.receive_endpoint(world.network.open_port(PLACE))
-    node.receiver.add_subscription(endpoint, STREAM)
+    node.receive_at(world.network.open_port(PLACE))
     world.settle()
     source.setup()
     world.run(5 * MS)
@@ -33,37 +34,37 @@ def stream(world, frames: int = 3):
     return node, source, forger
 
 
-def beat(world, node, source: WireSource, offset: int, times: int) -> None:
+def beat(world: SimulatedWorld, node: AgentHost, source: WireSource, offset: int, times: int) -> None:
     for _ in range(times):
         source.heartbeat(offset)
         node.subscribers[0].poll()
-        world.run(100 * MS, 10 * MS)
+        world.run(100 * MS)
 
 
-def count_images_made(node) -> int:
-    return [event.type for event in node.seen].count(EventType.CREATE_IMAGE)
+def count_images_made(node: AgentHost) -> int:
+    return node.kinds().count(EventType.CREATE_IMAGE)
 
 
-def test_a_forged_end_behind_what_was_received_is_not_believed(world):
+def test_a_forged_end_behind_what_was_received_is_not_believed(world: SimulatedWorld) -> None:
     node, source, forger = stream(world)
     forger.heartbeat(FRAME, eos=True)
     world.run(5 * MS)
     image = node.images[0]
     assert (image.state, image.log.eos_position) == (ImageState.ACTIVE, UNSET)
     assert node.counters.value(DISBELIEVED) == 1
-    assert [event.code for event in node.seen if event.type is EventType.NATIVE_ERROR] == [NativeErrorCode.END_DISBELIEVED]
+    assert [event.code for event in node.events_of(EventType.NATIVE_ERROR)] == [NativeErrorCode.END_DISBELIEVED]
     beat(world, node, source, 3 * FRAME, 20)
     assert (image.state, count_images_made(node)) == (ImageState.ACTIVE, 1)
 
 
-def test_a_forged_revocation_behind_what_was_received_is_not_believed(world):
+def test_a_forged_revocation_behind_what_was_received_is_not_believed(world: SimulatedWorld) -> None:
     node, _, forger = stream(world)
     forger.heartbeat(2 * FRAME, eos=True, revoked=True)
     world.run(50 * MS)
     assert (node.images[0].state, node.images[0].log.eos_position) == (ImageState.ACTIVE, UNSET)
 
 
-def test_a_forged_end_at_the_position_of_a_quiet_stream_is_taken_back_after_two_heartbeats(world):
+def test_a_forged_end_at_the_position_of_a_quiet_stream_is_taken_back_after_two_heartbeats(world: SimulatedWorld) -> None:
     node, source, forger = stream(world)
     image = node.images[0]
     forger.heartbeat(3 * FRAME, eos=True)
@@ -81,7 +82,7 @@ def test_a_forged_end_at_the_position_of_a_quiet_stream_is_taken_back_after_two_
     assert len(node.subscribers[0].fragments) == 4
 
 
-def test_a_forged_end_is_taken_back_by_the_next_data(world):
+def test_a_forged_end_is_taken_back_by_the_next_data(world: SimulatedWorld) -> None:
     node, source, forger = stream(world)
     image = node.images[0]
     forger.heartbeat(3 * FRAME, eos=True)
@@ -92,7 +93,7 @@ def test_a_forged_end_is_taken_back_by_the_next_data(world):
     assert node.counters.value(DISBELIEVED) == 1
 
 
-def test_a_forged_end_ahead_is_taken_back_when_the_stream_passes_it(world):
+def test_a_forged_end_ahead_is_taken_back_when_the_stream_passes_it(world: SimulatedWorld) -> None:
     node, source, forger = stream(world)
     image = node.images[0]
     forger.heartbeat(5 * FRAME, eos=True)
@@ -104,21 +105,21 @@ def test_a_forged_end_ahead_is_taken_back_when_the_stream_passes_it(world):
     assert (image.state, image.log.eos_position, image.rebuild_position) == (ImageState.ACTIVE, UNSET, 8 * FRAME)
 
 
-def test_the_end_of_its_own_sender_ends_a_stream_as_ever(world):
+def test_the_end_of_its_own_sender_ends_a_stream_as_ever(world: SimulatedWorld) -> None:
     node, source, _ = stream(world)
     source.heartbeat(3 * FRAME)
-    world.run(100 * MS, 10 * MS)
+    world.run(100 * MS)
     for _ in range(12):
         source.heartbeat(3 * FRAME, eos=True)
-        world.run(100 * MS, 10 * MS)
-    assert EventType.IMAGE_LINGER in [event.type for event in node.seen]
+        world.run(100 * MS)
+    assert EventType.IMAGE_LINGER in node.kinds()
     assert node.counters.value(DISBELIEVED) == 0
 
 
-def test_one_heartbeat_that_the_end_overtook_changes_nothing(world):
+def test_one_heartbeat_that_the_end_overtook_changes_nothing(world: SimulatedWorld) -> None:
     node, source, _ = stream(world)
     source.heartbeat(3 * FRAME, eos=True)
     source.heartbeat(3 * FRAME)
-    world.run(1_200 * MS, 10 * MS)
-    assert EventType.IMAGE_LINGER in [event.type for event in node.seen]
+    world.run(1_200 * MS)
+    assert EventType.IMAGE_LINGER in node.kinds()
     assert node.counters.value(DISBELIEVED) == 0

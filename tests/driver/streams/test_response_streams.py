@@ -14,6 +14,11 @@ from aerowire.codecs.flyweights.transport import (
     StatusMessageEncoder,
 )
 from aerowire.driver.queues.events import EventType
+from aerowire.driver.streams.network_publication import NetworkPublication
+from aerowire.logbuffer.append import Appender
+from aerowire.simulation.network import SimulatedPort
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import AgentHost
 
 MS = 1_000_000
 SESSION, STREAM, INITIAL_TERM = 77, 1001, 2**31 - 2
@@ -27,19 +32,19 @@ def status_message(*, flags: int = 0) -> bytes:
     )
 
 
-def kinds(port) -> list[int]:
+def kinds(port: SimulatedPort) -> list[int]:
     return [FrameHeaderDecoder(payload).type for payload, _, _ in port.receive_datagrams(64)]
 
 
 class TestAnswering:
-    def make(self, world):
-        node = world.node()
+    def make(self, world: SimulatedWorld) -> tuple[AgentHost, list[SimulatedPort], NetworkPublication, Appender]:
+        node = world.add(AgentHost(world.clock))
         receivers = [world.network.open_port(place) for place in PLACES]
         publication, appender = node.publish(node.send_endpoint(world.network.open_port(CONTROL)), response=True)
         world.run(300 * MS)
         return node, receivers, publication, appender
 
-    def test_nothing_is_sent_before_somebody_asks(self, world):
+    def test_nothing_is_sent_before_somebody_asks(self, world: SimulatedWorld) -> None:
         _, receivers, publication, _ = self.make(world)
         assert world.network.sent == 0
         receivers[0].send_datagrams([(status_message(), CONTROL)])
@@ -47,7 +52,7 @@ class TestAnswering:
         assert publication.is_connected
         assert kinds(receivers[0]) == []
 
-    def test_everything_goes_to_whoever_asked_last(self, world):
+    def test_everything_goes_to_whoever_asked_last(self, world: SimulatedWorld) -> None:
         _, receivers, _, appender = self.make(world)
         receivers[0].send_datagrams([(status_message(flags=SmFlags.SEND_SETUP), CONTROL)])
         world.run(110 * MS)
@@ -65,18 +70,18 @@ class TestAnswering:
         world.run(2 * MS)
         assert (kinds(receivers[0]), FrameType.DATA in kinds(receivers[1])) == ([], True)
 
-    def test_a_first_receiver_is_told_once(self, world):
+    def test_a_first_receiver_is_told_once(self, world: SimulatedWorld) -> None:
         node, receivers, publication, _ = self.make(world)
         for _ in range(3):
             receivers[0].send_datagrams([(status_message(), CONTROL)])
             world.run(2 * MS)
-        told = [event.subject for event in node.seen if event.type is EventType.RESPONSE_CONNECTED]
+        told = [event.subject for event in node.events_of(EventType.RESPONSE_CONNECTED)]
         assert told == [publication]
 
 
 class TestAsking:
-    def test_a_set_up_asks_and_each_answer_is_told_on(self, world):
-        node = world.node()
+    def test_a_set_up_asks_and_each_answer_is_told_on(self, world: SimulatedWorld) -> None:
+        node = world.add(AgentHost(world.clock))
         far = world.network.open_port(PLACES[0])
         endpoint = node.send_endpoint(world.network.open_port(CONTROL, PLACES[0]))
         publication, _ = node.publish(endpoint, asks_for_response=True)
@@ -87,25 +92,24 @@ class TestAsking:
         stray = ResponseSetupEncoder.encode(session_id=SESSION + 1, stream_id=STREAM, response_session_id=-9)
         far.send_datagrams([(answer, CONTROL), (stray, CONTROL)])
         world.run(2 * MS)
-        told = [(event.subject, event.response_session_id) for event in node.seen if event.type is EventType.RESPONSE_SETUP]
+        told = [(event.subject, event.response_session_id) for event in node.events_of(EventType.RESPONSE_SETUP)]
         assert told == [(publication, -9)]
 
-    def test_a_publication_that_asks_for_nothing_hears_no_answer(self, world):
-        node = world.node()
+    def test_a_publication_that_asks_for_nothing_hears_no_answer(self, world: SimulatedWorld) -> None:
+        node = world.add(AgentHost(world.clock))
         far = world.network.open_port(PLACES[0])
         node.publish(node.send_endpoint(world.network.open_port(CONTROL, PLACES[0])))
         world.run(2 * MS)
         answer = ResponseSetupEncoder.encode(session_id=SESSION, stream_id=STREAM, response_session_id=-9)
         far.send_datagrams([(answer, CONTROL)])
         world.run(2 * MS)
-        assert not [event for event in node.seen if event.type is EventType.RESPONSE_SETUP]
+        assert not node.events_of(EventType.RESPONSE_SETUP)
 
 
-def test_an_image_tells_who_answers_it_at_once_and_with_each_status_message(world):
-    node = world.node()
+def test_an_image_tells_who_answers_it_at_once_and_with_each_status_message(world: SimulatedWorld) -> None:
+    node = world.add(AgentHost(world.clock))
     port = world.network.open_port(PLACES[0])
-    endpoint = node.receive_endpoint(port)
-    node.receiver.add_subscription(endpoint, STREAM)
+    node.receive_at(port)
     publisher = world.network.open_port(CONTROL)
     setup = SetupEncoder.encode(
         flags=SetupFlags.SEND_RESPONSE,

@@ -20,7 +20,11 @@ from aerowire.codecs.flyweights.transport import (
 )
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.queues.events import EventType
+from aerowire.logbuffer.append import Appender
 from aerowire.protocol.destinations import Destinations
+from aerowire.simulation.network import SimulatedPort
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import AgentHost
 
 MS, SECOND = 1_000_000, 1_000_000_000
 SESSION, STREAM, INITIAL_TERM = 77, 1001, 2**31 - 2
@@ -31,9 +35,9 @@ PLACES = [("10.0.0.2", 40002), ("10.0.0.3", 40003)]
 class Channel:
     """A publication with destinations, and sockets that play its receivers."""
 
-    def __init__(self, world, *, dynamic: bool, **options: int) -> None:
+    def __init__(self, world: SimulatedWorld, *, dynamic: bool) -> None:
         self.world = world
-        self.node = world.node()
+        self.node = world.add(AgentHost(world.clock))
         self.receivers = [world.network.open_port(place) for place in PLACES]
         self.count_id = self.node.counter("mdc-num-dest")
         self.endpoint = self.node.send_endpoint(
@@ -44,7 +48,7 @@ class Channel:
             destination_count_id=self.count_id,
             named=not dynamic,
         )
-        self.publication, self.appender = self.node.publish(self.endpoint, **options)
+        self.publication, self.appender = self.node.publish(self.endpoint)
         world.run(2 * MS)
 
     @property
@@ -52,7 +56,7 @@ class Channel:
         return self.node.counters.value(self.count_id)
 
     def add(self, registration_id: int, place: tuple[str, int]) -> None:
-        self.node.sender.add_destination(self.endpoint, registration_id, place)
+        self.node.add_destination(self.endpoint, registration_id, place)
         self.world.run(2 * MS)
 
     def say(self, receiver: int, frame: bytes) -> None:
@@ -75,7 +79,7 @@ class Channel:
         return [payload for payload in got if FrameHeaderDecoder(payload).type == kind and FrameHeaderDecoder(payload).frame_length]
 
 
-def test_a_dynamic_channel_sends_nothing_before_a_status_message(world):
+def test_a_dynamic_channel_sends_nothing_before_a_status_message(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=True)
     world.run(300 * MS)
     assert world.network.sent == 0
@@ -86,7 +90,7 @@ def test_a_dynamic_channel_sends_nothing_before_a_status_message(world):
     assert SetupDecoder(setup).flags == SetupFlags.GROUP
 
 
-def test_every_destination_gets_data_and_what_is_sent_again(world):
+def test_every_destination_gets_data_and_what_is_sent_again(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=True)
     channel.status(0)
     channel.status(1)
@@ -99,7 +103,7 @@ def test_every_destination_gets_data_and_what_is_sent_again(world):
     assert channel.node.get(SystemCounter.RETRANSMITS_SENT) == 1
 
 
-def test_bytes_sent_count_a_message_once(world):
+def test_bytes_sent_count_a_message_once(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=True)
     channel.status(0)
     channel.status(1)
@@ -109,12 +113,12 @@ def test_bytes_sent_count_a_message_once(world):
     assert channel.node.get(SystemCounter.BYTES_SENT) - before == 64
 
 
-def test_a_silent_destination_is_sent_to_for_five_seconds(world):
+def test_a_silent_destination_is_sent_to_for_five_seconds(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=True)
     channel.status(0)
     for _ in range(26):
         channel.status(1)
-        world.run(198 * MS, 10 * MS)
+        world.run(198 * MS)
     assert channel.destination_count == 1
     channel.frames(0, FrameType.DATA)
     channel.appender.append(b"late")
@@ -122,21 +126,21 @@ def test_a_silent_destination_is_sent_to_for_five_seconds(world):
     assert [len(channel.frames(receiver, FrameType.DATA)) for receiver in (0, 1)] == [0, 1]
 
 
-def test_a_rejected_status_message_makes_no_destination(world):
+def test_a_rejected_status_message_makes_no_destination(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=True)
     far = StatusMessageEncoder.encode(session_id=SESSION, stream_id=STREAM, consumption_term_id=-(2**31) + 3, receiver_id=1)
     channel.say(0, far)
     assert (channel.destination_count, channel.node.get(SystemCounter.STATUS_MESSAGES_REJECTED)) == (0, 1)
 
 
-def test_a_manual_channel_sends_where_it_was_told_and_adds_nobody(world):
+def test_a_manual_channel_sends_where_it_was_told_and_adds_nobody(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=False)
     channel.status(0, flags=SmFlags.SEND_SETUP)
     assert channel.destination_count == 0
     channel.add(501, PLACES[1])
     world.run(110 * MS)
     assert (len(channel.frames(0, FrameType.SETUP)), len(channel.frames(1, FrameType.SETUP)) > 0) == (0, True)
-    channel.node.sender.remove_destination(channel.endpoint, 501)
+    channel.node.remove_destination(channel.endpoint, 501)
     world.run(2 * MS)
     assert channel.destination_count == 0
     channel.frames(1, FrameType.SETUP)
@@ -144,7 +148,7 @@ def test_a_manual_channel_sends_where_it_was_told_and_adds_nobody(world):
     assert channel.frames(1, FrameType.SETUP) == []
 
 
-def test_destinations_come_and_go_while_a_stream_runs(world):
+def test_destinations_come_and_go_while_a_stream_runs(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=False)
     channel.add(501, PLACES[0])
     channel.status(0)
@@ -153,7 +157,7 @@ def test_destinations_come_and_go_while_a_stream_runs(world):
     channel.add(502, PLACES[1])
     channel.appender.append(b"two")
     world.run(2 * MS)
-    channel.node.sender.remove_destination(channel.endpoint, 501)
+    channel.node.remove_destination(channel.endpoint, 501)
     world.run(2 * MS)
     channel.appender.append(b"three")
     world.run(2 * MS)
@@ -161,7 +165,7 @@ def test_destinations_come_and_go_while_a_stream_runs(world):
     assert texts == [[b"one", b"two"], [b"two", b"three"]]
 
 
-def test_an_error_frame_names_the_destination_it_came_from(world):
+def test_an_error_frame_names_the_destination_it_came_from(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=False)
     channel.add(501, PLACES[0])
     channel.add(502, PLACES[1])
@@ -170,7 +174,7 @@ def test_an_error_frame_names_the_destination_it_came_from(world):
     error = ErrorFrameEncoder.encode(session_id=SESSION, stream_id=STREAM, receiver_id=2, group_tag=-1, error_code=13, error_text="no")
     for _ in range(3):
         channel.say(1, error)
-    told = [event for event in channel.node.seen if event.type is EventType.PUBLICATION_ERROR]
+    told = channel.node.events_of(EventType.PUBLICATION_ERROR)
     assert [(e.destination_registration_id, e.receiver_id, e.error_code, e.message, e.source_address) for e in told] == [
         (502, 2, 13, "no", PLACES[1])
     ]
@@ -184,17 +188,17 @@ def test_an_error_frame_names_the_destination_it_came_from(world):
 
 
 @pytest.mark.parametrize(("flags", "told"), [(0, -1), (ErrorFlags.HAS_GROUP_TAG, 77), (0xFF & ~ErrorFlags.HAS_GROUP_TAG, -1)])
-def test_the_group_tag_of_an_error_frame_is_there_when_the_flag_says_so(world, flags, told):
+def test_the_group_tag_of_an_error_frame_is_there_when_the_flag_says_so(world: SimulatedWorld, flags: int, told: int) -> None:
     channel = Channel(world, dynamic=True)
     channel.status(0)
     frame = ErrorFrameEncoder.encode(
         flags=flags, session_id=SESSION, stream_id=STREAM, receiver_id=1, group_tag=77, error_code=13, error_text="no"
     )
     channel.say(0, frame)
-    assert [event.group_tag for event in channel.node.seen if event.type is EventType.PUBLICATION_ERROR] == [told]
+    assert [event.group_tag for event in channel.node.events_of(EventType.PUBLICATION_ERROR)] == [told]
 
 
-def test_an_error_frame_of_an_unknown_receiver_is_only_counted(world):
+def test_an_error_frame_of_an_unknown_receiver_is_only_counted(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=True)
     channel.status(0)
     channel.say(
@@ -202,10 +206,10 @@ def test_an_error_frame_of_an_unknown_receiver_is_only_counted(world):
     )
     assert channel.node.get(SystemCounter.ERROR_FRAMES_RECEIVED) == 1
     assert channel.publication.is_connected
-    assert not [event for event in channel.node.seen if event.type is EventType.PUBLICATION_ERROR]
+    assert not channel.node.events_of(EventType.PUBLICATION_ERROR)
 
 
-def test_the_end_of_one_of_two_receivers_leaves_the_other_connected(world):
+def test_the_end_of_one_of_two_receivers_leaves_the_other_connected(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=True)
     channel.status(0)
     channel.status(1)
@@ -217,7 +221,7 @@ def test_the_end_of_one_of_two_receivers_leaves_the_other_connected(world):
     assert not channel.publication.is_connected
 
 
-def test_a_round_trip_is_answered_to_every_destination_with_the_receiver_that_asked(world):
+def test_a_round_trip_is_answered_to_every_destination_with_the_receiver_that_asked(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=True)
     channel.status(0)
     channel.status(1)
@@ -228,16 +232,16 @@ def test_a_round_trip_is_answered_to_every_destination_with_the_receiver_that_as
         ]
 
 
-def test_a_silent_name_is_told_once_in_five_seconds(world):
+def test_a_silent_name_is_told_once_in_five_seconds(world: SimulatedWorld) -> None:
     channel = Channel(world, dynamic=False)
     channel.add(501, PLACES[0])
     channel.add(502, PLACES[1])
     for _ in range(30):
         channel.status(1)
-        world.run(198 * MS, 10 * MS)
-    told = [event.destination_registration_id for event in channel.node.seen if event.type is EventType.SEND_NAME_SILENT]
+        world.run(198 * MS)
+    told = [event.destination_registration_id for event in channel.node.events_of(EventType.SEND_NAME_SILENT)]
     assert told == [501]
-    channel.node.sender.update_destination(channel.endpoint, 501, ("10.0.0.3", 40003))
+    channel.node.update_destination(channel.endpoint, 501, ("10.0.0.3", 40003))
     world.run(110 * MS)
     channel.frames(0, FrameType.DATA)
     channel.appender.append(b"moved")
@@ -245,8 +249,8 @@ def test_a_silent_name_is_told_once_in_five_seconds(world):
     assert channel.frames(0, FrameType.DATA) == []
 
 
-def stamped(world, offset: int):
-    node = world.node()
+def stamped(world: SimulatedWorld, offset: int) -> tuple[Appender, SimulatedPort]:
+    node = world.add(AgentHost(world.clock))
     receiver = world.network.open_port(PLACES[0])
     port = world.network.open_port(CONTROL, PLACES[0])
     endpoint = node.send_endpoint(port, stamp_clock=world.clock, stamp_offset=offset)
@@ -259,7 +263,7 @@ def stamped(world, offset: int):
     return appender, receiver
 
 
-def test_messages_leave_with_the_time_at_the_offset(world):
+def test_messages_leave_with_the_time_at_the_offset(world: SimulatedWorld) -> None:
     appender, receiver = stamped(world, 8)
     appender.append(b"a" * 16)
     appender.append(b"b" * 15)
@@ -272,7 +276,7 @@ def test_messages_leave_with_the_time_at_the_offset(world):
     assert second[32:47] == b"b" * 15
 
 
-def test_the_time_goes_nowhere_where_it_does_not_fit(world):
+def test_the_time_goes_nowhere_where_it_does_not_fit(world: SimulatedWorld) -> None:
     appender, receiver = stamped(world, 25)
     appender.append(b"b" * 32)
     world.run(2 * MS)
@@ -280,7 +284,7 @@ def test_the_time_goes_nowhere_where_it_does_not_fit(world):
     assert datagram[32:] == b"b" * 32
 
 
-def test_the_time_goes_into_the_reserved_value_of_a_messages_first_fragment(world):
+def test_the_time_goes_into_the_reserved_value_of_a_messages_first_fragment(world: SimulatedWorld) -> None:
     appender, receiver = stamped(world, -8)
     appender.append(b"")
     appender.append(b"c" * 3000)

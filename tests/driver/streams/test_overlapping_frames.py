@@ -12,7 +12,9 @@ from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.queues.events import Event, EventType
 from aerowire.logbuffer import scan
-from tests.driver_core.wire_source import INITIAL_TERM, SESSION, STREAM, TERM, WireSource
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import AgentHost
+from tests.support.wire_source import INITIAL_TERM, SESSION, STREAM, TERM, WireSource
 
 MS = 1_000_000
 PLACE = ("10.0.0.2", 40001)
@@ -27,11 +29,10 @@ def frame(offset: int, length: int, *, fill: int = 0, kind: int = transport.Fram
     return (header + struct.pack("<i28x", fill) * (-(-length // 32) - 1))[: -(-length // 32) * 32]
 
 
-def listen(world: Any, **options: object) -> tuple[Any, WireSource]:
-    node = world.node(**options)
+def listen(world: SimulatedWorld, **options: Any) -> tuple[AgentHost, WireSource]:
+    node = world.add(AgentHost(world.clock, **options))
     source = WireSource(world.network, PLACE)
-    endpoint = node.receive_endpoint(world.network.open_port(PLACE))
-    node.receiver.add_subscription(endpoint, STREAM)
+    node.receive_at(world.network.open_port(PLACE))
     world.settle()
     source.setup()
     world.run(5 * MS)
@@ -39,22 +40,22 @@ def listen(world: Any, **options: object) -> tuple[Any, WireSource]:
     return node, source
 
 
-def send(world: Any, source: WireSource, *datagrams: bytes) -> None:
+def send(world: SimulatedWorld, source: WireSource, *datagrams: bytes) -> None:
     for datagram in datagrams:
-        source._send(datagram)
+        source.send(datagram)
         world.run(MS)
 
 
-def walked(node: Any) -> list[tuple[int, int, bool]]:
+def walked(node: AgentHost) -> list[tuple[int, int, bool]]:
     return scan.frames(node.images[0].log.term_view(0), 0, TERM)
 
 
-def malformed(node: Any) -> list[Event]:
-    return [event for event in node.seen if event.type is EventType.MALFORMED_FRAME]
+def malformed(node: AgentHost) -> list[Event]:
+    return node.events_of(EventType.MALFORMED_FRAME)
 
 
 @pytest.mark.parametrize("fill", HUGE)
-def test_a_chain_of_overlaps_ends_the_image_and_is_never_in_the_log(world, fill) -> None:
+def test_a_chain_of_overlaps_ends_the_image_and_is_never_in_the_log(world: SimulatedWorld, fill: int) -> None:
     node, source = listen(world)
     send(world, source, frame(1024, 1024, fill=fill), frame(512, 1024, fill=fill), frame(0, 512, fill=fill))
     assert walked(node) == [(0, 512, False)]
@@ -68,7 +69,7 @@ def test_a_chain_of_overlaps_ends_the_image_and_is_never_in_the_log(world, fill)
     assert node.get(SystemCounter.INVALID_PACKETS) == 2
 
 
-def test_what_fits_the_gap_goes_on_after_a_conflict_that_was_not_at_it(world) -> None:
+def test_what_fits_the_gap_goes_on_after_a_conflict_that_was_not_at_it(world: SimulatedWorld) -> None:
     node, source = listen(world)
     send(world, source, frame(1024, 1024), frame(512, 1024), frame(0, 512), frame(512, 512))
     world.run(20 * MS)
@@ -76,7 +77,7 @@ def test_what_fits_the_gap_goes_on_after_a_conflict_that_was_not_at_it(world) ->
     assert malformed(node) == []
 
 
-def test_a_datagram_of_which_a_frame_is_there_brings_the_others(world) -> None:
+def test_a_datagram_of_which_a_frame_is_there_brings_the_others(world: SimulatedWorld) -> None:
     node, source = listen(world)
     a, b, c, d = (frame(offset, 96, fill=offset) for offset in (0, 96, 192, 288))
     send(world, source, a, c, b + c + d)
@@ -86,14 +87,14 @@ def test_a_datagram_of_which_a_frame_is_there_brings_the_others(world) -> None:
     assert node.get(SystemCounter.INVALID_PACKETS) == 0
 
 
-def test_what_is_there_is_not_written_again(world) -> None:
+def test_what_is_there_is_not_written_again(world: SimulatedWorld) -> None:
     node, source = listen(world)
     first = frame(64, 64, fill=1)
     send(world, source, first, frame(64, 64, fill=2), frame(0, 64) + frame(64, 64, fill=3))
     assert bytes(node.images[0].log.term_view(0)[64:128]) == first
 
 
-def test_padding_whose_end_was_received_already_is_no_reason_to_write_across_it(world) -> None:
+def test_padding_whose_end_was_received_already_is_no_reason_to_write_across_it(world: SimulatedWorld) -> None:
     node, source = listen(world)
     send(world, source, frame(4096, 64), frame(64, 8192, kind=transport.FrameType.PAD)[:32], frame(0, 64))
     assert walked(node) == [(0, 64, False)]
@@ -101,7 +102,7 @@ def test_padding_whose_end_was_received_already_is_no_reason_to_write_across_it(
 
 
 @pytest.mark.parametrize("length", [*range(1, 32), -1, -64, 65, 160, 0x7FFF_FFFF])
-def test_frames_that_are_shorter_than_their_header_or_longer_than_the_datagram_are_invalid(world, length) -> None:
+def test_frames_that_are_shorter_than_their_header_or_longer_than_the_datagram_are_invalid(world: SimulatedWorld, length: int) -> None:
     node, source = listen(world)
     bad = struct.pack("<i", length) + frame(64, 64)[4:]
     send(world, source, struct.pack("<i", length) + frame(0, 64)[4:], frame(0, 64) + bad, bad + frame(128, 64))
@@ -109,7 +110,7 @@ def test_frames_that_are_shorter_than_their_header_or_longer_than_the_datagram_a
     assert walked(node) == []
 
 
-def test_an_unreliable_stream_fills_only_what_is_missing(world) -> None:
+def test_an_unreliable_stream_fills_only_what_is_missing(world: SimulatedWorld) -> None:
     node, source = listen(world, reliable=False)
     send(world, source, frame(0, 64), frame(256, 64))
     world.run(20 * MS)
@@ -121,10 +122,10 @@ def test_an_unreliable_stream_fills_only_what_is_missing(world) -> None:
     assert node.images[0].rebuild_position == 384
 
 
-def test_random_overlaps_leave_a_log_of_whole_frames(make_world, seed: int) -> None:
+def test_random_overlaps_leave_a_log_of_whole_frames(seed: int) -> None:
     random = Random(seed)
     for _ in range(8):
-        world = make_world()
+        world = SimulatedWorld(seed=1)
         node, source = listen(world)
         end = 0
         for _ in range(400):
@@ -133,7 +134,7 @@ def test_random_overlaps_leave_a_log_of_whole_frames(make_world, seed: int) -> N
             datagram = b""
             for part in parts:
                 datagram += frame(offset + len(datagram), max(32, part), fill=random.choice([*HUGE, 1, 31, 64, -1]))
-            source._send(datagram)
+            source.send(datagram)
             end = max(end, offset + len(datagram))
         world.run(5 * MS)
         log = node.images[0].log.term_view(0)
@@ -150,7 +151,7 @@ def test_random_overlaps_leave_a_log_of_whole_frames(make_world, seed: int) -> N
 
 
 @pytest.mark.parametrize("length", [1, 31, 0x4000_0000, 0x7FFF_FFFF])
-def test_a_damaged_image_is_found_by_the_agent_that_walks_it(world, length) -> None:
+def test_a_damaged_image_is_found_by_the_agent_that_walks_it(world: SimulatedWorld, length: int) -> None:
     node, source = listen(world)
     send(world, source, frame(0, 64), frame(128, 64))
     struct.pack_into("<i", node.images[0].log.term_view(0), 64, length)

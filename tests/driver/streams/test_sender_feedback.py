@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from aerowire.codecs.flyweights.transport import (
@@ -16,6 +18,8 @@ from aerowire.driver.queues.events import EventType, NativeErrorCode
 from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.protocol.destinations import Destinations
 from aerowire.protocol.min_flow_control import MinFlowControl
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import AgentHost
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -28,10 +32,10 @@ NUMBERS = {kind.name: number for number, kind in OWN_COUNTERS.items()}
 class Sending:
     """A publication with 32 messages sent, and the socket that forged answers come from."""
 
-    def __init__(self, world, node=None, number: int = 0, **options) -> None:
+    def __init__(self, world: SimulatedWorld, node: AgentHost | None = None, number: int = 0, **options: Any) -> None:
         """`node` is a sender that there is already, and `number` tells its sockets apart."""
         self.world = world
-        self.node = world.node() if node is None else node
+        self.node = world.add(AgentHost(world.clock)) if node is None else node
         self.here, peer = (HERE[0], HERE[1] + 10 * number), (PEER[0], PEER[1] + 10 * number)
         self.peer = world.network.open_port(peer)
         group = options.pop("group", False)
@@ -60,21 +64,21 @@ class Sending:
         return self.node.counters.value(NUMBERS[name])
 
     def errors(self) -> set[NativeErrorCode]:
-        return {event.code for event in self.node.seen if event.type is EventType.NATIVE_ERROR}
+        return {NativeErrorCode(event.code) for event in self.node.events_of(EventType.NATIVE_ERROR)}
 
 
 @pytest.mark.parametrize("group", [False, True])
-def test_naks_for_two_ranges_in_turn_move_each_byte_once_within_the_linger(world, group: bool):
+def test_naks_for_two_ranges_in_turn_move_each_byte_once_within_the_linger(world: SimulatedWorld, group: bool) -> None:
     sending = Sending(world, group=group)
     for _ in range(80):
         sending.nak(0, 8 * 1024)
         sending.nak(8 * 1024, 8 * 1024)
-        world.run(MS // 10, MS // 10)
+        world.run(MS // 10)
     assert sending.node.get(SystemCounter.NAK_MESSAGES_RECEIVED) == 160
     assert sending.node.get(SystemCounter.RETRANSMITTED_BYTES) == 16 * 1024
 
 
-def test_overlapping_naks_move_each_byte_once_within_the_linger(world):
+def test_overlapping_naks_move_each_byte_once_within_the_linger(world: SimulatedWorld) -> None:
     sending = Sending(world)
     for offset, length in ((4096, 4096), (0, 16 * 1024), (2048, 20 * 1024), (1024, 1024)):
         sending.nak(offset, length)
@@ -83,8 +87,8 @@ def test_overlapping_naks_move_each_byte_once_within_the_linger(world):
 
 
 @pytest.mark.parametrize("group", [False, True])
-def test_what_many_ask_for_at_once_is_sent_over_some_cycles_and_whole(world, group: bool):
-    node = world.node()
+def test_what_many_ask_for_at_once_is_sent_over_some_cycles_and_whole(world: SimulatedWorld, group: bool) -> None:
+    node = world.add(AgentHost(world.clock))
     sending = [Sending(world, node, number, group=group) for number in range(48)]
     for publication in sending:
         publication.nak(0, 32 * 1024)
@@ -99,7 +103,7 @@ def test_what_many_ask_for_at_once_is_sent_over_some_cycles_and_whole(world, gro
     assert node.get(SystemCounter.RETRANSMIT_OVERFLOW) == 0
 
 
-def test_a_limit_of_bytes_in_a_second_holds_and_says_so(world):
+def test_a_limit_of_bytes_in_a_second_holds_and_says_so(world: SimulatedWorld) -> None:
     sending = Sending(world, retransmit_byte_rate=40 * 1024)
     for _ in range(100):
         sending.nak(0, 16 * 1024)
@@ -109,7 +113,7 @@ def test_a_limit_of_bytes_in_a_second_holds_and_says_so(world):
     assert sending.errors() == {NativeErrorCode.RETRANSMIT_RATE}
 
 
-def test_without_a_limit_whatever_is_asked_for_after_the_linger_is_sent_again(world):
+def test_without_a_limit_whatever_is_asked_for_after_the_linger_is_sent_again(world: SimulatedWorld) -> None:
     sending = Sending(world)
     for _ in range(10):
         sending.nak(0, 16 * 1024)
@@ -118,27 +122,27 @@ def test_without_a_limit_whatever_is_asked_for_after_the_linger_is_sent_again(wo
     assert sending.own("RETRANSMIT_BYTES_REFUSED") == 0
 
 
-def test_forged_receivers_beyond_the_limit_are_counted_and_not_waited_for(world):
+def test_forged_receivers_beyond_the_limit_are_counted_and_not_waited_for(world: SimulatedWorld) -> None:
     flow_control = MinFlowControl(16, 48 * 1024, receiver_timeout_ns=5 * SECOND)
     sending = Sending(world, group=True, flow_control=flow_control)
     for receiver_id in range(2, 5_002):
         sending.status(receiver_id)
         if receiver_id % 50 == 0:
-            world.run(MS // 2, MS // 2)
+            world.run(MS // 2)
     world.run(5 * MS)
     assert flow_control.receiver_count == 4_096
     assert sending.own("RECEIVERS_REFUSED") == 5_001 - 4_096
     assert sending.errors() == {NativeErrorCode.RECEIVERS_FULL}
 
 
-def test_forged_destinations_beyond_the_limit_are_counted():
+def test_forged_destinations_beyond_the_limit_are_counted() -> None:
     destinations = Destinations(dynamic=True)
     made = [destinations.hear(receiver, ("10.0.0.9", 1024 + receiver % 60_000), 0) for receiver in range(10_000)]
     assert made.count(True) == destinations.count == 4_096
     assert destinations.is_full
 
 
-def test_forged_errors_are_told_64_times_a_second(world):
+def test_forged_errors_are_told_64_times_a_second(world: SimulatedWorld) -> None:
     sending = Sending(world)
     for code in range(500):
         sending.status(7)
@@ -148,14 +152,14 @@ def test_forged_errors_are_told_64_times_a_second(world):
             )
         )
         world.run(MS)
-    told = [event for event in sending.node.seen if event.type is EventType.PUBLICATION_ERROR]
+    told = sending.node.events_of(EventType.PUBLICATION_ERROR)
     assert len(told) == 64
     assert sending.own("ERROR_FRAMES_IGNORED") == 500 - 64
 
 
-def test_forged_response_set_ups_are_told_64_times_a_second(world):
+def test_forged_response_set_ups_are_told_64_times_a_second(world: SimulatedWorld) -> None:
     sending = Sending(world, asks_for_response=True)
     for session in range(500):
         sending.say(ResponseSetupEncoder.encode(session_id=SESSION, stream_id=STREAM, response_session_id=session))
         world.run(MS)
-    assert [event.type for event in sending.node.seen].count(EventType.RESPONSE_SETUP) == 64
+    assert sending.node.kinds().count(EventType.RESPONSE_SETUP) == 64

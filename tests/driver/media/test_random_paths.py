@@ -7,8 +7,11 @@ import random
 import pytest
 
 from aerowire.codecs.flyweights.transport import FrameType
+from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.media.receive_transport import ReceiveTransport
-from tests.driver_core.wire_source import FRAME, STREAM, WireSource
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import AgentHost
+from tests.support.wire_source import FRAME, STREAM, WireSource
 
 MS = 1_000_000
 MESSAGES = 300  # within the first window: the sources know no flow control
@@ -18,7 +21,7 @@ PATHS = 3
 class Path:
     """A destination that can be there or not, and the source that sends to it whether it is there or not."""
 
-    def __init__(self, world, node, endpoint, number: int) -> None:
+    def __init__(self, world: SimulatedWorld, node: AgentHost, endpoint: ReceiveEndpoint, number: int) -> None:
         self.place = ("10.0.0.2", 40001 + number)
         self.source = WireSource(world.network, self.place, host=f"10.0.1.{number}")
         self._world, self._node, self._endpoint, self._number = world, node, endpoint, number
@@ -26,10 +29,9 @@ class Path:
 
     def change(self) -> None:
         if self.transport is None:
-            self.transport = ReceiveTransport(self._world.network.open_port(self.place), index=self._number)
-            self._node.receiver.add_destination(self._endpoint, self.transport)
+            self.transport = self._node.add_transport(self._endpoint, self._world.network.open_port(self.place), self._number)
         else:
-            self._node.receiver.remove_destination(self._endpoint, self.transport)
+            self._node.remove_transport(self._endpoint, self.transport)
             self._world.settle()
             self.transport.close()
             self._endpoint.let_go(self.transport)
@@ -37,12 +39,13 @@ class Path:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_message_once_and_in_order(make_world, seed: int):
+def test_every_message_once_and_in_order(seed: int) -> None:
     dice = random.Random(seed)
-    world = make_world(seed=seed, loss=0.1, duplicate=0.05, jitter_ns=300_000)
-    node = world.node(nak_delay_ns=MS, nak_retry_ns=5 * MS)
+    world = SimulatedWorld(seed=seed)
+    world.network.set_faults(loss=0.1, duplicate=0.05, jitter_ns=300_000)
+    node = world.add(AgentHost(world.clock, nak_delay_ns=MS, nak_retry_ns=5 * MS))
     endpoint = node.receive_endpoint(None)
-    node.receiver.add_subscription(endpoint, STREAM)
+    node.subscribe(endpoint, STREAM)
     paths = [Path(world, node, endpoint, number) for number in range(PATHS)]
     paths[0].change()
     messages = [index.to_bytes(32, "little") for index in range(MESSAGES)]

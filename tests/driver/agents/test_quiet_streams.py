@@ -6,9 +6,10 @@ import pytest
 
 from aerowire.base.runner import AgentInvoker
 from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.agent_host import AgentHost
 
 MS = 1_000_000
-STREAM = 1001
 HEARTBEAT_NS, STATUS_NS = 100 * MS, 200 * MS
 SOCKETS = 70  # a look reports 64
 
@@ -16,13 +17,12 @@ SOCKETS = 70  # a look reports 64
 class Ends:
     """Connected streams, each through sockets of its own, whose sender and receiver take their turns one by one."""
 
-    def __init__(self, world, count: int = 1) -> None:
+    def __init__(self, world: SimulatedWorld, count: int = 1) -> None:
         self.world = world
-        self.publisher, self.subscriber = world.node(), world.node()
+        self.publisher, self.subscriber = world.add(AgentHost(world.clock)), world.add(AgentHost(world.clock))
         self.streams = []
         for port in range(40456, 40456 + count):
-            receive = self.subscriber.receive_endpoint(world.network.open_port(("10.0.0.2", port)))
-            self.subscriber.receiver.add_subscription(receive, STREAM)
+            self.subscriber.receive_at(world.network.open_port(("10.0.0.2", port)))
             send = self.publisher.send_endpoint(world.network.open_port(("10.0.0.1", 0), ("10.0.0.2", port)))
             self.streams.append(self.publisher.publish(send))
         world.run(200 * MS)
@@ -54,7 +54,7 @@ class Ends:
 
 
 @pytest.fixture
-def ends(world) -> Ends:
+def ends(world: SimulatedWorld) -> Ends:
     return Ends(world)
 
 
@@ -99,7 +99,7 @@ def test_any_status_message_is_work_while_data_waits_for_a_window(ends: Ends) ->
 
 
 def test_the_end_of_a_stream_is_work(ends: Ends) -> None:
-    ends.publisher.conductor_agent.close_publication(ends.publication)
+    ends.publisher.close_publication(ends.publication)
     ends.work("limits")
     ends.world.clock.advance(HEARTBEAT_NS)
     ends.work("sender", "limits", "sender")
@@ -116,7 +116,7 @@ def test_an_agent_that_left_heartbeats_behind_comes_back_at_once(ends: Ends) -> 
     assert ends.subscriber.get(SystemCounter.HEARTBEATS_RECEIVED) - before == 300
 
 
-def test_more_sockets_than_one_look_takes_are_no_reason_to_rest(world) -> None:
+def test_more_sockets_than_one_look_takes_are_no_reason_to_rest(world: SimulatedWorld) -> None:
     ends = Ends(world, SOCKETS)
     before = ends.counts()
     ends.world.clock.advance(STATUS_NS)
@@ -129,7 +129,7 @@ def test_more_sockets_than_one_look_takes_are_no_reason_to_rest(world) -> None:
     assert [now - then for now, then in zip(ends.counts(), before, strict=True)] == [SOCKETS] * 4
 
 
-def test_more_busy_sockets_than_one_look_takes_are_read_in_batches(world) -> None:
+def test_more_busy_sockets_than_one_look_takes_are_read_in_batches(world: SimulatedWorld) -> None:
     ends = Ends(world, SOCKETS)
     for publication, appender in ends.streams:
         while appender.append(bytes(1000)) > 0:
