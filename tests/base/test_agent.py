@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +16,7 @@ from aerowire.base.runner import AgentInvoker, AgentRunner, NativeAgent
 from aerowire.base.units import INT64_MAX
 from aerowire.system.clock import ManualClock, SystemClock
 from aerowire.system.wakeup import Wakeup
+from tests.support.waiting import wait_until
 
 LIMIT_S = 10.0
 
@@ -65,9 +65,7 @@ class Bed:
         self._woken.release()
 
     def wait_for_sleeps(self, count: int) -> None:
-        deadline = time.monotonic() + LIMIT_S
-        while len(self.timeouts_ns) < count and time.monotonic() < deadline:
-            time.sleep(0.001)
+        wait_until(lambda: len(self.timeouts_ns) >= count, lambda: self.timeouts_ns)
         assert len(self.timeouts_ns) == count
 
 
@@ -197,10 +195,7 @@ class TestRunner:
         cycles: list[int] = []
         agent.do_work = lambda now_ns, _epoch_ms: cycles.append(now_ns) or 0  # type: ignore[method-assign,func-returns-value]
         with Wakeup() as wakeup, AgentRunner([agent], SystemClock(), wakeup):
-            deadline = time.monotonic() + LIMIT_S
-            while len(cycles) < 50 and time.monotonic() < deadline:
-                wakeup.wake()
-            assert len(cycles) >= 50
+            wait_until(lambda: len(cycles) >= 50, lambda: cycles, work=wakeup.wake)
 
     def test_what_a_cycle_raises_goes_to_on_error_and_the_thread_goes_on(self) -> None:
         errors: list[str] = []

@@ -10,7 +10,6 @@ import contextlib
 import shutil
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,14 +32,11 @@ from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.logbuffer.log import LogBuffers
+from tests.support.waiting import epoch_ms
 
 TERM_LENGTH = 65536
 PAGE = 4096
 COUNTERS = 256
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 @dataclass
@@ -85,7 +81,7 @@ class FakeDriver:
             counters_values_length=CounterValueDecoder.ENCODED_LENGTH * COUNTERS,
             error_log_length=65536,
             client_liveness_timeout_ns=liveness_timeout_ns,
-            start_timestamp_ms=now_ms(),
+            start_timestamp_ms=epoch_ms(),
             pid=1,
             file_page_size=PAGE,
         )
@@ -103,7 +99,7 @@ class FakeDriver:
         self.term_length = TERM_LENGTH
         self.mtu_length = 1408
         self.initial_term_id = 7
-        self.ring.consumer_heartbeat_ms = now_ms()
+        self.ring.consumer_heartbeat_ms = epoch_ms()
         self.cnc.publish()
 
     # ---- duty cycle
@@ -111,7 +107,7 @@ class FakeDriver:
     def invoke(self) -> int:
         if self.is_dead:
             return 0
-        self.ring.consumer_heartbeat_ms = now_ms()
+        self.ring.consumer_heartbeat_ms = epoch_ms()
         work = 0
         if not self.is_deaf:
             for type_id, body in self.ring.poll(100):
@@ -142,7 +138,7 @@ class FakeDriver:
             self.heartbeats[client_id] = self.counters.allocate(
                 f"client-heartbeat: id={client_id}", CounterType.CLIENT_HEARTBEAT, registration_id=client_id
             )
-            self.counters.set_value(self.heartbeats[client_id], now_ms())
+            self.counters.set_value(self.heartbeats[client_id], epoch_ms())
         handler = getattr(self, f"_on_{command.name.lower()}", None)
         if handler is not None:
             handler(body)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.cnc import CONSUMER_HEARTBEAT_CLOSED
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.system.clock import ManualClock
+from tests.support.waiting import epoch_ms
 
 if TYPE_CHECKING:
     from tests.client.conftest import FakeDriver
@@ -404,7 +404,7 @@ def test_the_driver_is_told_of_the_end_once_the_close_has_lingered(
 
 
 def test_the_log_of_an_image_lingers_as_long_as_the_context_says(connect: Callable[..., Aeron], driver: FakeDriver) -> None:
-    clock = ManualClock(now_ns=1_000, epoch_ms=time.time_ns() // 1_000_000)
+    clock = ManualClock(now_ns=1_000, epoch_ms=epoch_ms())
     client = connect(clock=clock, resource_linger_duration_ns=3_000_000_000)
     subscription = client.add_subscription(CHANNEL, 1)
     publication = client.add_publication(CHANNEL, 1)

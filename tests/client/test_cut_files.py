@@ -21,19 +21,14 @@ from tests.support.processes import free_port
 HALF = 100 << 10
 
 SCENE = """
-import os, sys, time
+import contextlib, os, sys
 from pathlib import Path
 from aerowire.base.errors import AerowireError, ClosedError, TruncatedFileError
 from aerowire.client import Aeron, FragmentAssembler
 from aerowire.driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
-
-def until(found, what):
-    end = time.monotonic() + 20
-    while not found():
-        assert time.monotonic() < end, what
-        time.sleep(0.001)
+from tests.support.waiting import wait_until as until
 
 def poll_of(way, subscription, out):
     def take(buffer, offset, length, header):
@@ -72,15 +67,13 @@ with MediaDriver.launch(aeron_dir=directory, **options) as driver:
         names = {"publications": publication.original_registration_id, "images": image.correlation_id}
         path = Path(directory) / folder / f"{names[folder]}.logbuffer"
         os.truncate(path, cut)
-        end = time.monotonic() + 5
-        while not errors:
-            assert time.monotonic() < end, "the client is not told"
-            try:
+        def use():
+            with contextlib.suppress(TruncatedFileError, ClosedError):
                 poll()
                 if goes_on:
                     publication.offer(b"after")
-            except (TruncatedFileError, ClosedError):
-                pass
+
+        until(lambda: errors, "the client is not told", work=use)
         (error,) = errors
         assert isinstance(error, TruncatedFileError) and str(path) in str(error), error
         if folder == "images":
@@ -141,10 +134,11 @@ def test_a_log_that_is_cut_short_ends_its_own_handles_only(
 
 
 CNC_SCENE = """
-import os, sys, time
+import os, sys
 from aerowire.base.errors import TruncatedFileError
 from aerowire.client import Aeron
 from aerowire.driver import MediaDriver
+from tests.support.waiting import wait_until
 errors = []
 driver = MediaDriver.launch(aeron_dir=sys.argv[1], threading_mode="DEDICATED", environ={})
 aeron = Aeron.connect(sys.argv[1], error_handler=errors.append)
@@ -152,9 +146,7 @@ publication = aeron.add_publication("aeron:ipc", 10)
 os.truncate(sys.argv[1] + "/cnc.dat", int(sys.argv[2]))
 assert driver.wait_for_termination(20), "the driver has not noticed"
 try:
-    for _ in range(2000):
-        publication.offer(b"x")
-        time.sleep(0.01)
+    wait_until(lambda: publication.offer(b"x") is None, "the client is not told")
 except TruncatedFileError as error:
     print(error)
 assert [type(error) for error in errors] == [TruncatedFileError], errors

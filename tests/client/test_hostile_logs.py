@@ -17,6 +17,7 @@ from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.flyweights.transport import MAX_MESSAGE_LENGTH, DataFlags, DataHeaderEncoder, FrameType
 from tests.aio.conftest import run
+from tests.support.waiting import no_longer_than
 
 if TYPE_CHECKING:
     from tests.client.conftest import FakeDriver, Stream
@@ -107,9 +108,8 @@ WAYS = [name for name in vars(Reader) if not name.startswith("_")]
 
 
 def timed(call: Callable[[], object]) -> None:
-    begin = time.perf_counter()
-    call()
-    assert time.perf_counter() - begin < POLL_LIMIT_S * 5, "a poll took too long"
+    with no_longer_than(POLL_LIMIT_S * 5, "a poll took too long"):
+        call()
 
 
 @pytest.fixture

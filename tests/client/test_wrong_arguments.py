@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from aerowire.client import (
     Subscription,
 )
 from aerowire.driver import MediaDriver
+from tests.support.waiting import wait_until
 
 
 class Client(NamedTuple):
@@ -50,8 +50,7 @@ def client() -> Iterator[Client]:
         aeron.add_exclusive_publication("aeron:ipc", 11) as exclusive,
         aeron.add_subscription("aeron:ipc", 11),
     ):
-        while not (publication.is_connected and exclusive.is_connected and subscription.is_connected):
-            time.sleep(0.001)
+        wait_until(lambda: publication.is_connected and exclusive.is_connected and subscription.is_connected, "not connected")
         yield Client(aeron, counter, publication, subscription, exclusive)
 
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from aerowire.conformance.parallel import _Gathering, run_in_parallel, tasks_of
 from aerowire.conformance.peers.base import PeerError
 from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, short_timers
 from tests.conformance.test_runner import make_case, raising
+from tests.support.waiting import wait_until
 
 CASES = "A01,A07,B06,C01,E01,F01"
 
@@ -82,10 +82,7 @@ def test_interrupted_run_leaves_no_driver() -> None:
         _, errors = run.communicate(timeout=60)
     assert run.returncode == 1
     assert errors == "conformance: interrupted\n"
-    deadline = time.monotonic() + 10
-    while running(marker) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not running(marker)
+    wait_until(lambda: not running(marker), "a driver is left")
 
 
 def running(marker: str) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import struct
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,9 @@ from aerowire.driver import MediaDriver
 from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.ipc.cnc import CncFile
 from aerowire.simulation.world import SimulatedWorld
+from aerowire.system.clock import ManualClock
+from aerowire.system.ports import Ports
+from tests.support.waiting import wait_until
 
 SMALL = {
     "environ": {},
@@ -39,22 +41,22 @@ class RawClient:
     cnc: CncFile
     client_id: int = 0
     responses: list[tuple[int, Any]] = field(default_factory=list)
+    clock: ManualClock | None = None  # of a driver in virtual time: a millisecond passes with each cycle
 
     def send(self, message_type: int, body: bytes) -> None:
         self.cnc.to_driver.write(message_type, body)
 
     def work(self, cycles: int = 3) -> None:
         for _ in range(cycles):
+            if self.clock is not None:
+                self.clock.advance(1_000_000)
             self.driver.invoker.invoke()
             while (message := self._receiver.receive()) is not None:
                 message_type, body = message
                 self.responses.append((message_type, commands.COMMAND_DECODERS[message_type](body)))
 
-    def work_until(self, is_done: Callable[[], object], timeout_s: float = 5.0) -> None:
-        deadline = time.monotonic() + timeout_s
-        while not is_done():
-            assert time.monotonic() < deadline, f"no end in sight; responses so far: {self.responses}"
-            self.work(1)
+    def work_until(self, is_done: Callable[[], object]) -> None:
+        wait_until(is_done, lambda: f"no end in sight; responses so far: {self.responses}", work=lambda: self.work(1))
 
     def take(self, message_type: int, correlation_id: int | None = None) -> Any:
         """Work until a response of that type (and correlation) is there; remove and return it."""
@@ -117,12 +119,14 @@ def aeron_dir(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def launch(aeron_dir: str) -> Iterator[Callable[..., RawClient]]:
-    """Launch a driver in INVOKER mode with options; returns a client of it. Everything is closed at the end."""
+    """Launch a driver in INVOKER mode with options and perhaps a clock; returns a client of it. Everything is closed at the end."""
     opened: list[RawClient] = []
 
-    def start(**options: Any) -> RawClient:
+    def start(*, clock: ManualClock | None = None, **options: Any) -> RawClient:
+        if clock is not None:
+            options["ports"] = replace(Ports.system(), clock=clock)
         driver = MediaDriver.launch(**{"aeron_dir": aeron_dir, "threading_mode": "INVOKER", **SMALL, **options})
-        client = RawClient(driver, CncFile.map(f"{driver.aeron_dir}/cnc.dat"))
+        client = RawClient(driver, CncFile.map(f"{driver.aeron_dir}/cnc.dat"), clock=clock)
         opened.append(client)
         return client
 
@@ -141,3 +145,9 @@ def client(launch: Callable[..., RawClient]) -> RawClient:
 def world() -> SimulatedWorld:
     """A world for hosts without a conductor: tests.support.agent_host."""
     return SimulatedWorld(seed=1)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Time that passes when the test says so."""
+    return ManualClock(now_ns=1_000_000_000, epoch_ms=1_700_000_000_000)

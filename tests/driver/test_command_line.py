@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 
 from aerowire.driver import MediaDriver
 from aerowire.tools.main import main
+from tests.support.waiting import wait_until
 
 # The official drivers' system counters, and those of this driver alone.
 COUNTERS = 46 + 6
@@ -158,10 +158,7 @@ def test_a_driver_captures_what_it_sends(aeron_dir: str, tmp_path: Path) -> None
     with start(aeron_dir, "--threading", "shared", "--capture", str(capture)) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        deadline = time.monotonic() + 10
-        while not capture.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(capture.exists, "no capture")
         process.terminate()
         assert process.wait(20) == 0
     assert capture.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
-from collections.abc import Callable
 
 import pytest
 
@@ -13,6 +11,7 @@ from aerowire.base.errors import ClosedError
 from aerowire.client import Aeron
 from aerowire.driver import MediaDriver
 from tests.support.processes import free_port
+from tests.support.waiting import wait_until
 
 LIMIT_S = 10.0
 MESSAGES = [bytes([number]) * (number * 37 % 5_000) for number in range(200)]
@@ -32,13 +31,15 @@ def test_one_thread_does_the_work_of_driver_and_client(driver: MediaDriver) -> N
         subscription, publication = aeron.add_subscription(channel, 7), aeron.add_publication(channel, 7)
         got = bytearray()
         unsent = list(MESSAGES)
-        deadline = time.monotonic() + LIMIT_S
-        while len(got) < sum(map(len, MESSAGES)) and time.monotonic() < deadline:
+
+        def work() -> None:
             if unsent and publication.offer(unsent[0]) > 0:
                 del unsent[0]
             driver.invoker.invoke()
             client.invoke()
             subscription.poll(lambda buffer, offset, length, _header: got.extend(buffer[offset : offset + length]), 10)
+
+        wait_until(lambda: len(got) >= sum(map(len, MESSAGES)), "messages are missing", work=work)
         assert threading.active_count() == threads
     assert got == b"".join(MESSAGES)
 
@@ -51,18 +52,15 @@ def test_streams_that_were_removed_are_freed_at_once(driver: MediaDriver) -> Non
             client = aeron.conductor_agent_invoker
             assert client is not None
 
-            def waits_for(condition: Callable[[], bool]) -> bool:
-                deadline = time.monotonic() + LIMIT_S
-                while not (done := condition()) and time.monotonic() < deadline:
-                    driver.invoker.invoke()
-                    client.invoke()
-                return done
+            def work() -> None:
+                driver.invoker.invoke()
+                client.invoke()
 
             channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}|linger=0"
             with aeron.add_subscription(channel, 7) as subscription, aeron.add_publication(channel, 7) as publication:
-                assert waits_for(lambda: publication.is_connected and len(subscription.images) == 1)
+                wait_until(lambda: publication.is_connected and len(subscription.images) == 1, "not connected", work=work)
                 assert streams() == ["NetworkPublication", "PublicationImage"]
-            assert waits_for(lambda: not streams()), streams()
+            wait_until(lambda: not streams(), streams, work=work)
     finally:
         gc.enable()
 

@@ -32,6 +32,7 @@ from aerowire.driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.system.ports import Ports
+from tests.support.waiting import epoch_ms, rest, wait_until
 
 OPTIONS: dict[str, Any] = {"environ": {}, "threading_mode": "INVOKER", "term_buffer_length": "64k"}
 
@@ -58,7 +59,7 @@ class TestDirectory:
             assert cnc.client_liveness_timeout_ns == 10_000_000_000
             assert Path(aeron_dir, "cnc.dat").stat().st_size == 48_238_592
             assert Path(aeron_dir, "loss-report.dat").stat().st_size == 1_048_576
-            assert time.time() * 1000 - cnc.heartbeat_ms < 5_000
+            assert epoch_ms() - cnc.heartbeat_ms < 5_000
 
     def test_an_ended_driver_says_so_and_leaves_its_directory(self, aeron_dir: str) -> None:
         launch(aeron_dir).close()
@@ -108,7 +109,7 @@ class TestDirectory:
     def test_dir_delete_on_start_asks_nobody(self, aeron_dir: str) -> None:
         launch(aeron_dir).close()
         with cnc_of(aeron_dir) as cnc:
-            cnc.to_driver.consumer_heartbeat_ms = int(time.time() * 1000)
+            cnc.to_driver.consumer_heartbeat_ms = epoch_ms()
         with launch(aeron_dir, dir_delete_on_start=True):
             pass
 
@@ -222,9 +223,8 @@ class TestEmbedded:
         client.driver._invoker = Waiter()
         subscription = client.add_subscription("aeron:udp?endpoint=somewhere:0", 10)
         assert asked.wait(5)
-        time.sleep(0.05)
         before = client.cnc.heartbeat_ms
-        client.work_until(lambda: client.cnc.heartbeat_ms > before)
+        client.work_until(lambda: client.cnc.heartbeat_ms > before + 50)
         go_on.set()
         client.take(CommandType.ON_SUBSCRIPTION_READY, subscription)
         assert client.system(SystemCounter.NAME_RESOLVER_MAX_TIME) > 40_000_000
@@ -262,10 +262,11 @@ class TestEmbedded:
     def test_the_system_knows_threads_by_their_names(self, aeron_dir: str, mode: str, naming: str, names: set[str]) -> None:
         before = set(Path("/proc/self/task").iterdir())
         with launch(aeron_dir, threading_mode=mode, thread_naming=naming):
-            deadline = time.monotonic() + 5
-            while names != (found := {Path(task, "comm").read_text().strip() for task in set(Path("/proc/self/task").iterdir()) - before}):
-                assert time.monotonic() < deadline, found
-                time.sleep(0.005)
+
+            def found() -> set[str]:
+                return {Path(task, "comm").read_text().strip() for task in set(Path("/proc/self/task").iterdir()) - before}
+
+            wait_until(lambda: found() == names, found)
 
     def test_a_thread_runs_on_the_processor_it_was_given(self, aeron_dir: str) -> None:
         cpu = max(os.sched_getaffinity(0))
@@ -377,7 +378,7 @@ class Waiter:
     """Stands in for the invoker where threads do the work."""
 
     def invoke(self) -> None:
-        time.sleep(0.001)
+        rest()
 
     def close(self) -> None:
         pass
@@ -427,10 +428,7 @@ class TestSpawned:
             pid = int(parent.stdout.readline())
             parent.send_signal(signal.SIGKILL)
             parent.wait()
-        deadline = time.monotonic() + 10
-        while is_alive(pid):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: not is_alive(pid), "the driver has outlived its parent")
         with cnc_of(aeron_dir) as cnc:
             assert cnc.heartbeat_ms == -1
 

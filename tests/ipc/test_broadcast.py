@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from aerowire.base.errors import BroadcastLappedError, ForeignDirectoryError
 from aerowire.codecs.flyweights.cnc import BroadcastTrailerDecoder
 from aerowire.ipc.broadcast import BroadcastReceiver, BroadcastTransmitter
 from aerowire.memory.region import Region
+from tests.support.waiting import wait_until
 
 TRAILER = BroadcastTrailerDecoder.ENCODED_LENGTH
 
@@ -87,6 +87,7 @@ def test_agrees_with_a_list(steps: list[bytes | int]) -> None:
         read += len(got)
 
 
+DELIVERED = 2_000
 WRITER = """
 import sys
 from aerowire.ipc.broadcast import BroadcastTransmitter
@@ -105,21 +106,24 @@ def test_overrun_reader_never_delivers_a_torn_message(tmp_path: Path) -> None:
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)])
     delivered = lapped = newest = 0
     is_told = True
-    end = time.monotonic() + 5
+
+    def read() -> None:
+        nonlocal delivered, lapped, newest, is_told
+        assert writer.poll() is None
+        try:
+            messages = reader.poll()
+        except BroadcastLappedError:
+            lapped += 1
+            is_told = True
+            return
+        delivered += len(messages)
+        for kind, body in messages:
+            assert set(body) <= {kind & 0xFF}
+            assert is_told or kind == newest + 1, "messages were missed, and nothing said so"
+            newest, is_told = kind, False
+
     try:
-        while delivered < 20_000 and (delivered < 100 or time.monotonic() < end):
-            assert writer.poll() is None
-            try:
-                messages = reader.poll()
-            except BroadcastLappedError:
-                lapped += 1
-                is_told = True
-                continue
-            delivered += len(messages)
-            for kind, body in messages:
-                assert set(body) <= {kind & 0xFF}
-                assert is_told or kind == newest + 1, "messages were missed, and nothing said so"
-                newest, is_told = kind, False
+        wait_until(lambda: delivered >= DELIVERED, lambda: delivered, work=read)
     finally:
         writer.kill()
         writer.wait()

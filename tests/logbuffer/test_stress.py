@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from aerowire.logbuffer.log import LogBuffers
 from aerowire.logbuffer.rebuild import clean
 from aerowire.logbuffer.scan import frames
 from aerowire.memory.region import Region
+from tests.support.waiting import wait_until
 
 TERM = 65_536
 COUNT = 5_000
@@ -96,12 +96,8 @@ def test_processes_append_at_once(tmp_path: Path) -> None:
     reader = Reader(log, counters, 2)
     command = [sys.executable, "-c", WRITER, str(path), str(limits)]
     writers = [subprocess.Popen([*command, str(number), str(COUNT)]) for number in range(2)]
-    end = time.monotonic() + DEADLINE_S
     try:
-        while reader.next != [COUNT, COUNT] and time.monotonic() < end:
-            if reader.poll() == 0:
-                time.sleep(0)
-        assert reader.next == [COUNT, COUNT]
+        wait_until(lambda: reader.next == [COUNT, COUNT], lambda: reader.next, work=reader.poll)
         assert [writer.wait(10) for writer in writers] == [0, 0]
     finally:
         for writer in writers:
@@ -125,8 +121,4 @@ def test_threads_append_at_once(tmp_path: Path) -> None:
     threads = [threading.Thread(target=write, args=(number,), daemon=True) for number in range(3)]
     for thread in threads:
         thread.start()
-    end = time.monotonic() + DEADLINE_S
-    while reader.next != [COUNT // 10] * 3 and time.monotonic() < end:
-        if reader.poll() == 0:
-            time.sleep(0)
-    assert reader.next == [COUNT // 10] * 3
+    wait_until(lambda: reader.next == [COUNT // 10] * 3, lambda: reader.next, work=reader.poll)

@@ -16,8 +16,8 @@ from aerowire.ipc.cnc import CncFile
 from aerowire.tools.measure.measure import BATCH, READY, SINGLE, Plan
 from tests.soak.bars import Part, Size
 from tests.soak.footprint import anonymous_bytes
-from tests.support.proc import wait_until
 from tests.support.processes import Process, free_port, open_workshop, wait_for_driver
+from tests.support.waiting import wait_until
 
 MESSAGES = {("ipc", BATCH): 500_000_000, ("udp", BATCH): 100_000_000, ("ipc", SINGLE): 100_000_000}
 SMALL_SHARE = {("ipc", BATCH): 4, ("udp", BATCH): 10, ("ipc", SINGLE): 25}  # each long enough for some twenty samples

@@ -27,9 +27,10 @@ from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from tests.soak.bars import Part, Size
 from tests.support.capture_corpus import build
 from tests.support.capture_flow import write_flow
-from tests.support.proc import command_of, descendants, is_running, wait_until
+from tests.support.proc import command_of, descendants, is_running
 from tests.support.processes import Process, Workshop, open_workshop
 from tests.support.recordings import RecordingWriter, write_catalog
+from tests.support.waiting import wait_until
 
 SEED = 31
 RESTARTS = {Size.FULL: 20, Size.SMALL: 2}

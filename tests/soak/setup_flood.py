@@ -27,8 +27,8 @@ from aerowire.ipc.error_log import read_errors
 from aerowire.system.hiccups import HiccupSampler
 from tests.soak.bars import Part, Size
 from tests.soak.footprint import anonymous_bytes
-from tests.support.proc import wait_until
 from tests.support.processes import Process, free_port, open_workshop, wait_for_driver
+from tests.support.waiting import wait_until
 
 SETUPS = {Size.FULL: 100_000, Size.SMALL: 4_000}
 LIVENESS = {Size.FULL: "10s", Size.SMALL: "1s"}

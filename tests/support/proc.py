@@ -1,23 +1,10 @@
-"""What /proc tells of a child process, so that tests wait for a state and not for a time."""
+"""What /proc tells of a child process."""
 
 from __future__ import annotations
 
 import re
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
-
-LIMIT_S = 60.0
-POLL_S = 0.002
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    """Look again and again until `condition()` is true."""
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(POLL_S)
 
 
 def catches(pid: int, number: signal.Signals) -> bool:

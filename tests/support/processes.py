@@ -5,6 +5,7 @@ Knows the commands' arguments; knows nothing of Java or of what a test should sh
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -23,14 +24,16 @@ from typing import Any
 
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.codecs.flyweights.cnc import CNC_NOT_READY, CncHeaderDecoder
+from tests.support.waiting import rest
 
 ROOT = Path(__file__).resolve().parents[2]
 # On a machine that has much else to do, a virtual machine takes its time to start, and any process to end.
 LIMIT_S = 120.0
 STOP_S = 30.0
 # Linux assigns ports from 32768 on to sockets that are bound without one.
-PORTS = range(20_000, 32_760)
+PORTS = range(20_000, 32_736)
 PORT_TRIES = 50
+BLOCK_LENGTH, BLOCKS_MAX = 64, 8  # ports that a process claims at one time, and how often
 
 
 class Process:
@@ -167,12 +170,35 @@ def open_workshop(scratch: Path) -> Iterator[Workshop]:
 
 
 def free_port() -> int:
-    """Return a UDP port that was free on every interface a moment ago, outside of the range from which the system assigns ports."""
-    for port in random.SystemRandom().sample(PORTS, PORT_TRIES):
+    """Return a UDP port that is free on every interface, and that no other process of tests is given while this one lives."""
+    for port in itertools.islice(_ports, PORT_TRIES):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
             probe.bind(("0.0.0.0", port))
             return port
     raise AssertionError(f"none of {PORT_TRIES} UDP ports of {PORTS.start} to {PORTS.stop - 1} is free")
+
+
+def _own_ports() -> Iterator[int]:
+    """Yield the ports of blocks for each of which this process holds a name in the kernel's abstract namespace; then these again."""
+    starts, claims = [], []
+    for start in random.SystemRandom().sample(range(PORTS.start, PORTS.stop, BLOCK_LENGTH), len(PORTS) // BLOCK_LENGTH):
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0aerowire-test-ports-{start}")
+        except OSError:
+            claim.close()
+            continue
+        claims.append(claim)
+        starts.append(start)
+        yield from range(start, start + BLOCK_LENGTH)
+        if len(starts) == BLOCKS_MAX:
+            break
+    while starts:
+        for start in starts:
+            yield from range(start, start + BLOCK_LENGTH)
+
+
+_ports = _own_ports()
 
 
 def wait_for_driver(directory: Path, driver: Process, timeout_s: float = LIMIT_S) -> None:
@@ -181,7 +207,7 @@ def wait_for_driver(directory: Path, driver: Process, timeout_s: float = LIMIT_S
     while not is_ready(directory, driver.popen.pid):
         if driver.popen.poll() is not None or time.monotonic() > deadline:
             raise AssertionError(f"{driver.name} is not ready (exit code {driver.popen.poll()})\n{driver.said()}")
-        time.sleep(0.01)
+        rest()
 
 
 def is_ready(directory: Path, pid: int) -> bool:

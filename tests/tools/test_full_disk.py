@@ -14,8 +14,8 @@ import pytest
 from aerowire.client import Aeron
 from aerowire.codecs.tables.counters import SystemCounter
 from tests.support import small_disk
-from tests.support.proc import wait_until
 from tests.support.processes import free_port
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(small_disk.reason_against() is not None, reason=small_disk.reason_against() or "")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import proc
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURE = ROOT / "tests" / "data" / "captures" / "unreliable_gap_fill.pcap"
@@ -44,13 +45,13 @@ def end(process: subprocess.Popen[str], number: signal.Signals) -> Ends:
     children, folders = proc.descendants(process.pid), proc.shared_memory_of(process.pid)
     os.killpg(process.pid, number) if number is signal.SIGINT else process.send_signal(number)
     output, errors = process.communicate(timeout=LIMIT_S)
-    proc.wait_until(lambda: not any(map(proc.is_running, children)), f"{children} still run")
+    wait_until(lambda: not any(map(proc.is_running, children)), f"{children} still run")
     assert not [folder for folder in folders if folder.exists()]
     return process.returncode, output, errors
 
 
 def wait_for_handler(process: subprocess.Popen[str]) -> None:
-    proc.wait_until(lambda: process.poll() is not None or proc.catches(process.pid, signal.SIGTERM), "no handler of SIGTERM")
+    wait_until(lambda: process.poll() is not None or proc.catches(process.pid, signal.SIGTERM), "no handler of SIGTERM")
 
 
 ENDLESS = [
@@ -96,7 +97,7 @@ def test_a_driver_that_waits_for_the_other_end_of_a_pipe_ends(options: list[str]
     os.mkfifo(pipe)
     with running(AEROWIRE, "driver", "--dir", str(tmp_path / "driver"), *options, str(pipe)) as process:
         is_loaded = "bus_error"  # a module that the command loads before it looks at files
-        proc.wait_until(lambda: is_loaded in proc.maps_of(process.pid) and proc.state_of(process.pid) == "S", "it does not wait")
+        wait_until(lambda: is_loaded in proc.maps_of(process.pid) and proc.state_of(process.pid) == "S", "it does not wait")
         code, _, errors = end(process, number)
     assert (code, errors) == (0, "")
     assert not (tmp_path / "driver").exists()
@@ -146,7 +147,7 @@ def test_a_command_at_work_takes_its_children_and_files_along(
 ) -> None:
     with running(module, *arguments) as process:
         wait_for_handler(process)
-        proc.wait_until(lambda: len(proc.descendants(process.pid)) >= children, "no children")
+        wait_until(lambda: len(proc.descendants(process.pid)) >= children, "no children")
         code, _, errors = end(process, number)
     assert code == 1
     assert errors.endswith(": interrupted\n")
@@ -158,7 +159,7 @@ def test_spark_s_java_ends_with_the_command(number: signal.Signals) -> None:
     pytest.importorskip("pyspark")
     with running(AEROWIRE, "pcap", "summary", "--engine", "spark", str(CAPTURE)) as process:
         wait_for_handler(process)
-        proc.wait_until(lambda: any("pyspark-shell" in proc.command_of(child) for child in proc.descendants(process.pid)), "no Java")
+        wait_until(lambda: any("pyspark-shell" in proc.command_of(child) for child in proc.descendants(process.pid)), "no Java")
         code, output, errors = end(process, number)
     assert (code, output) == (1, "")
     assert errors.endswith("aerowire: interrupted\n")
@@ -235,7 +236,7 @@ def test_an_interrupted_publish_with_lines_left_is_not_done(
 def test_a_second_signal_does_not_keep_a_command_from_clearing_up() -> None:
     with running(CONFORMANCE, "run") as process:
         wait_for_handler(process)
-        proc.wait_until(lambda: proc.shared_memory_of(process.pid), "no driver")
+        wait_until(lambda: proc.shared_memory_of(process.pid), "no driver")
         folders = proc.shared_memory_of(process.pid)
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)

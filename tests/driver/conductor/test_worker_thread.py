@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.driver.conductor.worker_thread import WorkerThread
-from tests.support.proc import wait_until
+from tests.support.waiting import wait_until
 
 LIMIT_S = 20.0
 

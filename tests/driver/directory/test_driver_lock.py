@@ -6,7 +6,6 @@ import mmap
 import os
 import subprocess
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,16 +19,13 @@ from aerowire.driver import MediaDriver
 from aerowire.driver.directory.driver_lock import DriverLock
 from aerowire.ipc.cnc import CncFile
 from aerowire.system.driver_life import is_locked
+from tests.support.waiting import epoch_ms, wait_until
 
 OPTIONS: dict[str, Any] = {"environ": {}, "threading_mode": "INVOKER", "term_buffer_length": "64k"}
 
 
 def launch(directory: str, **options: Any) -> MediaDriver:
     return MediaDriver.launch(aeron_dir=directory, **{**OPTIONS, **options})
-
-
-def now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 def set_header(directory: str, **fields: int) -> None:
@@ -55,7 +51,7 @@ def leave_as_others_do(directory: str, *, age_ms: int) -> int:
     """Leave the directory of a dead driver of another implementation, whose heartbeat is that old; return when that was."""
     launch(directory).close()
     Path(directory, LOCK_FILE_NAME).unlink()
-    heartbeat_ms = now_ms() - age_ms
+    heartbeat_ms = epoch_ms() - age_ms
     set_heartbeat(directory, heartbeat_ms)
     return heartbeat_ms
 
@@ -76,7 +72,7 @@ class TestOurs:
     def test_a_driver_that_is_not_to_be_seen_lives_however_long_it_stalls(self, aeron_dir: str, age_ms: int) -> None:
         with launch(aeron_dir):
             pid = hide_process(aeron_dir)
-            set_heartbeat(aeron_dir, now_ms() - age_ms)
+            set_heartbeat(aeron_dir, epoch_ms() - age_ms)
             with pytest.raises(ActiveDriverError, match=f"pid {pid}"):
                 launch(aeron_dir, timer_interval_ns="10ms")
 
@@ -116,7 +112,7 @@ class TestOthers:
 
             def beat() -> None:
                 while not is_over.wait(0.3):  # seldom, for a timer of 10 ms
-                    set_heartbeat(aeron_dir, now_ms())
+                    set_heartbeat(aeron_dir, epoch_ms())
 
             beats = threading.Thread(target=beat)
             beats.start()
@@ -128,7 +124,7 @@ class TestOthers:
                 beats.join()
         else:
             launch(aeron_dir, **options).close()
-            assert now_ms() >= heartbeat_ms + 1_000
+            assert epoch_ms() >= heartbeat_ms + 1_000
 
     @pytest.mark.usefixtures("no_wait")
     def test_a_process_that_is_to_be_seen_lives_for_the_driver_timeout(self, aeron_dir: str) -> None:
@@ -142,7 +138,7 @@ class TestOthers:
 
     def test_a_process_that_beats_again_lives_though_the_clock_was_set_past_its_last_heartbeat(self, aeron_dir: str) -> None:
         leave_as_others_do(aeron_dir, age_ms=3_600_000)
-        beat = threading.Timer(0.2, set_heartbeat, (aeron_dir, now_ms()))
+        beat = threading.Timer(0.2, set_heartbeat, (aeron_dir, epoch_ms()))
         beat.start()
         with pytest.raises(ActiveDriverError, match=f"pid {os.getpid()}"):
             launch(aeron_dir)
@@ -151,7 +147,7 @@ class TestOthers:
     def test_a_process_that_got_a_killed_driver_s_id_is_not_that_driver(self, aeron_dir: str) -> None:
         # As in a container that is started again: each time its first process is number 1.
         leave_as_others_do(aeron_dir, age_ms=0)
-        set_header(aeron_dir, pid=os.getpid(), start_timestamp_ms=now_ms() - 86_400_000)
+        set_header(aeron_dir, pid=os.getpid(), start_timestamp_ms=epoch_ms() - 86_400_000)
         launch(aeron_dir, driver_timeout_ns="200ms").close()
 
     @pytest.mark.parametrize("is_finished", [True, False])
@@ -193,9 +189,7 @@ class TestLock:
             assert is_locked(tmp_path) is True
             os.close(lock._descriptor or -1)  # as the system does when the process is killed
             lock._descriptor = None
-            deadline = time.monotonic() + 10
-            while is_locked(tmp_path):  # until the child has run its handler
-                assert time.monotonic() < deadline
+            wait_until(lambda: not is_locked(tmp_path), "the child has not run its handler")
         finally:
             os.close(write_end)
             os.close(read_end)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -24,6 +23,7 @@ from aerowire.driver import MediaDriver
 from aerowire.driver.resources.logs import _MAKING_MAX
 from aerowire.ipc.cnc import CncFile
 from aerowire.system.ports import Ports
+from tests.support.waiting import wait_until
 
 LIMIT_S = 20.0
 BIG = "term-length=128k"  # what the slow disk is slow for
@@ -98,10 +98,7 @@ class Stage:
             return cnc.counters_reader().value(which)
 
     def until(self, is_so: Callable[[], object]) -> None:
-        deadline = time.monotonic() + LIMIT_S
-        while not is_so():
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
+        wait_until(is_so, self.logs)
 
     def close(self) -> None:
         self.disk.gate.set()

@@ -6,7 +6,6 @@ The driver is the one that users run, in INVOKER mode; its files are real ones, 
 from __future__ import annotations
 
 import contextlib
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from aerowire.system.interfaces import InterfaceAddress
 from aerowire.system.ports import Ports, SocketSpec
 from aerowire.system.random import SeededRandom
 from aerowire.system.regions import FileRegionPort
+from tests.support.waiting import epoch_ms
 
 HOST = "127.0.0.1"
 MS = 1_000_000
@@ -75,7 +75,7 @@ class World:
     """Driver, client, network and clock; `send` puts a step on the wire, `work` lets everybody do what is due."""
 
     def __init__(self, directory: Path, seed: int) -> None:
-        self.clock = ManualClock(now_ns=1_000_000_000, epoch_ms=time.time_ns() // MS)
+        self.clock = ManualClock(now_ns=1_000_000_000, epoch_ms=epoch_ms())
         self.network = SimulatedNetwork(self.clock, seed=seed, latency_ns=0)
         self.sent = 0
         # Bytes by target: those that hostile sockets sent, and those that came back to them.

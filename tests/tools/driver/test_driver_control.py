@@ -15,8 +15,8 @@ from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.tools.main import main
-from tests.support import proc
 from tests.support.processes import Process, Workshop, open_workshop, wait_for_driver
+from tests.support.waiting import wait_until
 
 Launch = Callable[..., tuple[str, Process]]
 ALLOW = {"aeron.driver.termination.validator": "io.aeron.driver.DefaultAllowTerminationValidator"}
@@ -105,7 +105,7 @@ def test_the_commands_of_two_words_leave_the_driver_s_files_alone(capsys: pytest
 def test_cnc_shows_clients_with_their_process_and_endpoints(driver_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
     with Aeron.connect(aeron_dir=driver_dir, client_name="pricing") as aeron, aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 5):
         labels = aeron.counters_reader
-        proc.wait_until(lambda: any("name=pricing" in item.label for item in labels.for_each()), "the client's name")
+        wait_until(lambda: any("name=pricing" in item.label for item in labels.for_each()), "the client's name")
         found = json.loads(printed(capsys, 0, "cnc", "--dir", driver_dir, "--json")[0])
         people = printed(capsys, 0, "cnc", "--dir", driver_dir)[0]
     named = [client for client in found["clients"] if client["name"] == "pricing"]

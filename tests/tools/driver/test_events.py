@@ -15,6 +15,7 @@ from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.driver import MediaDriver
 from aerowire.tools.main import main
 from tests.support import proc
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_what_was_noted_before_is_not_shown_without_being_asked_for(aeron_dir: s
         before = aeron.add_counter(1000, label="the last event before")
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
-            proc.wait_until(lambda: "event-log.dat" in proc.maps_of(process.pid), "the log is not open")
+            wait_until(lambda: "event-log.dat" in proc.maps_of(process.pid), "the log is not open")
             added = []
             while not select.select([process.stdout], [], [], 0.2)[0]:  # it may have looked for the end after the first ones
                 added.append(aeron.add_counter(1000, label="after").registration_id)

@@ -24,7 +24,7 @@ from aerowire.tools.driver import stat
 from aerowire.tools.driver.driver_files import ENDED, DriverFiles
 from aerowire.tools.main import main
 from aerowire.tools.terminal.figures import age_text, rate_text, size_text
-from tests.support import proc
+from tests.support.waiting import wait_until
 
 LIMIT_S = 30
 CHANNEL = "aeron:udp?endpoint=localhost:40123"
@@ -149,7 +149,7 @@ def test_a_terminal_is_watched_on_a_screen_of_its_own(driver_dir: str) -> None:
         while shown.count(b"CnC v") < 3:
             shown += os.read(parent, 65536)
         process.terminate()
-        proc.wait_until(lambda: read_all(parent, process), "the end")
+        wait_until(lambda: read_all(parent, process), "the end")
         assert process.wait(LIMIT_S) == 0
     assert b"\x1b[?1049h" in shown
     os.close(parent)

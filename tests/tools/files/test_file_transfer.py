@@ -21,8 +21,8 @@ from aerowire.tools.files.file_intake import FileIntake
 from aerowire.tools.files.file_receive import _Receiver
 from aerowire.tools.files.file_store import Folder
 from aerowire.tools.files.transfer_display import TransferDisplay
-from tests.support import proc
 from tests.support.processes import free_port
+from tests.support.waiting import wait_until
 
 Start = Callable[..., subprocess.Popen[bytes]]
 Run = Callable[..., tuple[int, str, str]]
@@ -100,10 +100,10 @@ def test_a_name_of_one_s_own_and_one_that_is_taken(start: Start, run_command: Ru
 def test_a_killed_sender_leaves_no_file(start: Start, driver_dir: str, inbox: Path) -> None:
     receiver = start("file", "receive", str(inbox), "--channel", "aeron:ipc", "--stream", "2004")
     with Aeron.connect(aeron_dir=driver_dir) as aeron, aeron.add_exclusive_publication("aeron:ipc", 2004) as publication:
-        proc.wait_until(lambda: publication.is_connected, "the receiver")
+        wait_until(lambda: publication.is_connected, "the receiver")
         publication.send(FileCreateEncoder.encode(correlation_id=1, file_length=10, file_name="half"))
         publication.send(FileChunkEncoder.encode(correlation_id=1, payload=b"12345"))
-        proc.wait_until(lambda: names(inbox) == ["half.partial"], "the file's beginning")
+        wait_until(lambda: names(inbox) == ["half.partial"], "the file's beginning")
     assert receiver.stderr is not None
     told = receiver.stderr.readline().decode()
     assert told == "aerowire file receive: incomplete half after 5 of 10 bytes: the sender has gone\n"
@@ -116,11 +116,11 @@ def test_an_interrupted_receiver_says_what_is_not_whole_and_what_was_no_file(sta
     stream = ("--channel", "aeron:ipc", "--stream", "2005")
     receiver = start("file", "receive", str(inbox), "--keep-partial", *stream)
     with Aeron.connect(aeron_dir=driver_dir) as aeron, aeron.add_exclusive_publication("aeron:ipc", 2005) as publication:
-        proc.wait_until(lambda: publication.is_connected, "the receiver")
+        wait_until(lambda: publication.is_connected, "the receiver")
         for message in (b"", b"no file", b"\xff" * 40, b"no file"):
             publication.send(message)
         publication.send(FileCreateEncoder.encode(correlation_id=1, file_length=10, file_name="half"))
-        proc.wait_until(lambda: names(inbox) == ["half.partial"], "the file's beginning")
+        wait_until(lambda: names(inbox) == ["half.partial"], "the file's beginning")
         receiver.send_signal(signal.SIGTERM)  # within what begins the file, it may be
         code, output, errors = ended(receiver)
     assert (code, output) == (1, "")
@@ -135,7 +135,7 @@ def test_an_interrupted_receiver_says_what_is_not_whole_and_what_was_no_file(sta
 def test_once_ends_with_1_beside_a_file_that_is_not_whole(start: Start, driver_dir: str, inbox: Path) -> None:
     receiver = start("file", "receive", str(inbox), "--once", "--channel", "aeron:ipc", "--stream", "2009")
     with Aeron.connect(aeron_dir=driver_dir) as aeron, aeron.add_exclusive_publication("aeron:ipc", 2009) as publication:
-        proc.wait_until(lambda: publication.is_connected, "the receiver")
+        wait_until(lambda: publication.is_connected, "the receiver")
         publication.send(FileCreateEncoder.encode(correlation_id=1, file_length=10, file_name="half"))
         publication.send(FileCreateEncoder.encode(correlation_id=2, file_length=0, file_name="whole"))
         code, output, errors = ended(receiver)
@@ -187,11 +187,11 @@ def test_a_receiver_frees_what_it_has_collected_of_a_sender_that_has_gone(driver
     ):
         receiver = _Receiver(FileIntake(folder), subscription, gone, TransferDisplay(), Namespace(json=False), driver_dir)
         with aeron.add_exclusive_publication("aeron:ipc", 2012) as publication:
-            proc.wait_until(lambda: publication.is_connected, "the receiver")
+            wait_until(lambda: publication.is_connected, "the receiver")
             session_id = publication.session_id
             publication.send(FileCreateEncoder.encode(correlation_id=1, file_length=0, file_name="x" * 250) + bytes(5_000))
-            proc.wait_until(lambda: subscription.poll(receiver._assembler) > 0 and inbox.joinpath("x" * 250).exists(), "the message")
-        proc.wait_until(lambda: gone, "the sender's end")
+            wait_until(lambda: subscription.poll(receiver._assembler) > 0 and inbox.joinpath("x" * 250).exists(), "the message")
+        wait_until(lambda: gone, "the sender's end")
         receiver._look()
         assert not receiver._assembler.free_session_buffer(session_id)
         assert not gone
@@ -204,7 +204,7 @@ def test_a_receiver_that_leaves_ends_the_sender(start: Start, driver_dir: str, t
     with Aeron.connect(aeron_dir=driver_dir) as aeron:
         with aeron.add_subscription("aeron:ipc", 2006) as subscription:
             sender = start("file", "send", str(big), "--channel", "aeron:ipc", "--stream", "2006")
-            proc.wait_until(lambda: subscription.poll(lambda *_: None) > 0, "the file's beginning")
+            wait_until(lambda: subscription.poll(lambda *_: None) > 0, "the file's beginning")
         assert ended(sender) == (1, "", f"aerowire file send: {big}: the receiver left before it had everything\n")
 
 
@@ -214,7 +214,7 @@ def test_a_file_that_becomes_shorter_is_not_sent_as_whole(start: Start, driver_d
         file.truncate(1 << 30)
     with Aeron.connect(aeron_dir=driver_dir) as aeron, aeron.add_subscription("aeron:ipc", 2007) as subscription:
         sender = start("file", "send", str(big), "--channel", "aeron:ipc", "--stream", "2007")
-        proc.wait_until(lambda: subscription.poll(lambda *_: None) > 0, "the file's beginning")
+        wait_until(lambda: subscription.poll(lambda *_: None) > 0, "the file's beginning")
         os.truncate(big, 1000)
         while sender.poll() is None:
             subscription.poll(lambda *_: None, 256)

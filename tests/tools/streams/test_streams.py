@@ -24,7 +24,7 @@ from aerowire.tools.streams.stream_look import StreamsSeen
 from aerowire.tools.streams.stream_model import LogFacts, Publication, Streams, streams_of
 from aerowire.tools.streams.stream_rows import rows_of
 from aerowire.tools.streams.stream_verdicts import GOOD, LATE, STALLED, slowest_of, verdict_of
-from tests.support import proc
+from tests.support.waiting import wait_until
 
 if TYPE_CHECKING:
     from aerowire.tools.driver.driver_files import DriverState
@@ -209,7 +209,7 @@ def test_a_slow_subscriber_is_named_with_its_client_and_process(driver_dir: str,
             pass
         labels = publishing.counters_reader
         for name in ("pricing", "idler"):
-            proc.wait_until(functools.partial(is_named, labels, name), f"the name {name}")
+            wait_until(functools.partial(is_named, labels, name), f"the name {name}")
         code, output, errors = run_command("streams", "--json", "--stream", str(STREAM))
         people = run_command("streams", "--stream", str(STREAM), "--stalled")[1]
         backlog = run_command("backlog", "--stream", str(STREAM))[1]
