@@ -27,7 +27,7 @@ cdef int HEARTBEATS_PAST_END = 2
 
 cdef bint insert_packet(PublicationImage image, uint8_t* packet, int32_t length, int transport_index, const Address* source,
                         int64_t now_ns) noexcept nogil:
-    cdef int32_t covered, term_offset
+    cdef int32_t covered
     cdef int64_t position
     cdef int verdict
     if load_acquire_i32(&image.from_conductor.is_rejected):
@@ -36,8 +36,7 @@ cdef bint insert_packet(PublicationImage image, uint8_t* packet, int32_t length,
     if covered == PACKET_INVALID:
         counter_atomic_add(image.system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
         return True
-    term_offset = data_header_term_offset(packet)
-    position = compute_position(data_header_term_id(packet), term_offset, image.bits, image.initial_term_id)
+    position = compute_position(data_header_term_id(packet), data_header_term_offset(packet), image.bits, image.initial_term_id)
     if covered == PACKET_HEARTBEAT:
         return on_heartbeat(image, packet, position, transport_index, source, now_ns)
     verdict = image.window.classify_data(position, covered)
