@@ -85,7 +85,9 @@ class Gathering:
 
     def _numbers(self, *ids: Integers) -> Integers:
         """Return the number of each frame's stream."""
-        keys = np.stack(ids, axis=1).astype(np.int32)
+        keys = np.empty((ids[0].size, len(ids)), dtype=np.int32)
+        for place, column in enumerate(ids):
+            keys[:, place] = column
         numbers: Integers = self._streams.number(keys.view(np.uint8))
         return numbers
 

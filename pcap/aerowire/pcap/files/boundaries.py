@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import BinaryIO
 
 import numpy as np
@@ -25,44 +25,26 @@ def with_earlier_place(file: CaptureFile, extent: Extent | None, span: int) -> E
     return replace(extent, before=Place(find_boundary(file.stream, earliest, file.header, start), None))
 
 
-@dataclass(frozen=True, slots=True)
-class NearCut:
-    """The offsets that may be that of the first record at or behind a cut, likeliest first, as its surroundings tell."""
+def extent_near(
+    file: CaptureFile, start: int, ends: Iterable[int], file_length: int, known: Sequence[Place] = ()
+) -> tuple[Extent | None, bool]:
+    """Return the records between a cut and the first of some ends around which the chain of records is whole, and whether they are sure.
 
-    goal: int
-    offsets: list[int]
-    file_length: int
-
-    @property
-    def is_sure(self) -> bool:
-        return len(self.offsets) == 1
-
-
-def near_cuts(file: CaptureFile, start: int, ends: Iterable[int], file_length: int) -> list[NearCut]:
-    """Return what is found near the start of a part, and near the first of some ends around which the chain of records is whole.
-
-    The file's length stands for a cut where the chain is broken.  Only classic files can be looked at so; in others nothing is found.
+    Not sure: the surroundings of a cut leave more than one possible, or the file is no classic one.  known: records from which the file is
+    read to such a cut.
     """
-    header = file.header
-    if header is None:
-        return []
-    found = (((cut, find_boundaries(file.stream, cut, header, file_length)) for cut in cuts) for cuts in ((start,), ends))
-    whole = (next((one for one in some if one[1]), (file_length, [file_length])) for some in found)
-    return [NearCut(cut, offsets, file_length) for cut, offsets in whole]
-
-
-def extent_between(file: CaptureFile, cuts: Sequence[NearCut], known: Sequence[Place | None]) -> Extent | None:
-    """Return the records between two cuts, None where there are none.
-
-    known: a record at or before each cut, from which the file is read where the surroundings of the cut leave more than one possible.
-    """
-    assert file.header is not None
-    bounds = []
-    for cut, place in zip(cuts, known, strict=True):
-        begin = place.position if place else FILE_HEADER_LENGTH
-        bounds.append(cut.offsets[0] if cut.is_sure else find_boundary(file.stream, cut.goal, file.header, cut.file_length, begin))
-    start, end = bounds
-    return Extent(Place(start, None), end) if start < end else None
+    if file.header is None:
+        return None, False
+    bounds, is_sure = [], True
+    for cuts in ((start,), ends):
+        found = ((cut, find_boundaries(file.stream, cut, file.header, file_length)) for cut in cuts)
+        cut, offsets = next((one for one in found if one[1]), (file_length, [file_length]))
+        if len(offsets) > 1:
+            is_sure = False
+            begin = max((place.position for place in known if place.position <= cut), default=FILE_HEADER_LENGTH)
+            offsets = [find_boundary(file.stream, cut, file.header, file_length, begin)] if known else offsets
+        bounds.append(offsets[0])
+    return Extent(Place(bounds[0], None), bounds[1]) if bounds[0] < bounds[1] else None, is_sure
 
 
 def find_boundary(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int, known: int = FILE_HEADER_LENGTH) -> int:

@@ -67,11 +67,6 @@ class Index:
         stop = self.length if last is None else last.position
         return None if first is None or first.position >= stop else Extent(first, stop, self._before(first))
 
-    def place_before(self, position: int) -> Place | None:
-        """Return the last place at or before a position."""
-        at = bisect_right(self.cuts, position, key=lambda cut: cut.position)
-        return self.cuts[at - 1] if at else None
-
     def _at(self, position: int) -> Place | None:
         at = bisect_left(self.cuts, position, key=lambda cut: cut.position)
         return self.cuts[at] if at < len(self.cuts) else None

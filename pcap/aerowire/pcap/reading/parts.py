@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from aerowire.pcap.files.boundaries import NearCut, extent_between, near_cuts, with_earlier_place
+from aerowire.pcap.files.boundaries import extent_near, with_earlier_place
 from aerowire.pcap.files.source import is_compressed, open_capture
 from aerowire.pcap.packets.fragments import SPAN
 from aerowire.pcap.reading import index
@@ -62,19 +62,18 @@ def resolve(part: Part, request: Request) -> Iterator[ResolvedPart | None]:
     None for a part without records.
     """
     with open_capture(part.path) as file:
-        cuts: list[NearCut] = []
-        if not part.is_whole and not request.needs_whole_file:
-            # Where the chain of records is broken around a cut, the part before it goes on to the next one.
-            cuts = near_cuts(file, part.start, range(part.end, part.length, part.step), part.length)
-        if part.is_whole:
-            found = index.find(part.path) if request.needs_whole_file else None
-        else:
-            found = None if cuts and all(cut.is_sure for cut in cuts) else index.find_or_build(part.path)
+        # Where the chain of records is broken around a cut, the part before it goes on to the next one.
+        ends = range(part.end, part.length, part.step)
+        is_near = not part.is_whole and not request.needs_whole_file and file.header is not None
+        extent, is_sure = extent_near(file, part.start, ends, part.length) if is_near else (None, part.is_whole)
+        found = index.find(part.path) if part.is_whole and request.needs_whole_file else None
+        if not is_sure:
+            found = index.find_or_build(part.path)
+            if not is_near:
+                extent = found.extent(part.start, part.end)
+            else:
+                extent, _ = extent_near(file, part.start, ends, part.length, found.cuts)
         facts = None if found is None else found.findings.facts(request.ports)
-        extent = None if found is None or part.is_whole or cuts else found.extent(part.start, part.end)
-        if cuts:
-            known = [None if found is None else found.place_before(cut.goal) for cut in cuts]
-            extent = extent_between(file, cuts, known)
-        is_cut = bool(cuts) and extent is not None and extent.end < part.length
+        is_cut = is_near and extent is not None and extent.end < part.length
         settled = ResolvedPart(file, request, with_earlier_place(file, extent, SPAN), facts, is_cut)
         yield settled if part.is_whole or extent is not None else None
