@@ -84,6 +84,7 @@ class AgentHost:
         self.subscribers: list[ImageReader] = []  # the first of each image
         self.seen: list[Event] = []
         self.rejoins = True
+        self._steps: dict[str, AgentInvoker] = {}
 
     # ---- a host of the world
 
@@ -95,6 +96,15 @@ class AgentHost:
                 self._on_event(event)
             done += 1
         return done
+
+    def step(self, role: str) -> int:
+        """Run one cycle of one agent, `conductor`, `sender` or `receiver`; return how much it did."""
+        if not self._steps:
+            agents = {"conductor": self.conductor_agent, "sender": self.sender, "receiver": self.receiver}
+            self._steps.update((name, AgentInvoker([agent], self.clock)) for name, agent in agents.items())
+            for invoker in self._steps.values():
+                invoker.start()
+        return self._steps[role].invoke()
 
     def next_deadline_ns(self) -> int:
         """Return when an agent is to work again."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from aerowire.base.runner import AgentInvoker
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.simulation.world import SimulatedWorld
 from tests.support.agent_host import AgentHost
@@ -29,21 +28,19 @@ class Ends:
         assert len(self.subscriber.images) == count
         self.publication, self.appender = self.streams[0]
         self.image = self.subscriber.images[0]
-        agents = {
-            "sender": self.publisher.sender,
-            "limits": self.publisher.conductor_agent,
-            "receiver": self.subscriber.receiver,
-            "rebuild": self.subscriber.conductor_agent,
+        self._turns = {
+            "sender": (self.publisher, "sender"),
+            "limits": (self.publisher, "conductor"),
+            "receiver": (self.subscriber, "receiver"),
+            "rebuild": (self.subscriber, "conductor"),
         }
-        self._invokers = {name: AgentInvoker([agent], world.clock) for name, agent in agents.items()}
-        for invoker in self._invokers.values():
-            invoker.start()
 
     def work(self, *names: str) -> list[int]:
         """Let the named have a cycle each, with time for the network after it."""
         done = []
         for name in names:
-            done.append(self._invokers[name].invoke())
+            host, role = self._turns[name]
+            done.append(host.step(role))
             self.world.clock.advance(MS)
         return done
 
