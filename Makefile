@@ -6,6 +6,10 @@ PYTEST := $(PYTHON_BIN) -m pytest
 WORKERS ?= 6
 PATHS := hatch_build.py runtime codegen conformance pcap tests benchmarks examples
 
+# Tests start hundreds of commands: bytecode spares each the compilation, and stays out of the sources.
+test interop: export PYTHONPYCACHEPREFIX := $(CURDIR)/build/bytecode
+test interop: export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help build demo test lint check-generated interop soak tsan asan clean
 
 help: ## show this list

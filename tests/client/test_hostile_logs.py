@@ -17,7 +17,7 @@ from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.flyweights.transport import MAX_MESSAGE_LENGTH, DataFlags, DataHeaderEncoder, FrameType
 from tests.aio.conftest import run
-from tests.support.waiting import no_longer_than
+from tests.support.waiting import busy_no_longer_than
 
 if TYPE_CHECKING:
     from tests.client.conftest import FakeDriver, Stream
@@ -108,7 +108,7 @@ WAYS = [name for name in vars(Reader) if not name.startswith("_")]
 
 
 def timed(call: Callable[[], object]) -> None:
-    with no_longer_than(POLL_LIMIT_S * 5, "a poll took too long"):
+    with busy_no_longer_than(POLL_LIMIT_S * 5, "a poll took too long"):
         call()
 
 

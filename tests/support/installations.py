@@ -40,7 +40,7 @@ class Installation:
         """Return the path of a console script."""
         return str(self.folder / "bin" / name)
 
-    def run(self, *command: str, cwd: Path, timeout: float = 100) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, cwd: Path, timeout: float = 230) -> subprocess.CompletedProcess[str]:
         """Run a command to its end, without what the running environment puts into the variables."""
         hidden = ("PYTHONPATH", "VIRTUAL_ENV", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
         environment = {name: value for name, value in os.environ.items() if name not in hidden}

@@ -51,7 +51,7 @@ FIRST = (
 # Files whose processes have to act within milliseconds. They stand among the first, when no worker has given way yet.
 TIMELY = ("tests/conformance/test_drivers.py",)
 # The niceness of the other files.
-GIVEN_WAY = min(19, os.nice(0) + 9)
+GIVEN_WAY = min(19, os.nice(0) + 5)
 _RANKS = {file: rank for rank, file in enumerate(FIRST)}
 _SHARES = {**dict.fromkeys(SPARK, "spark"), **dict.fromkeys(WHEEL, "wheel")}
 

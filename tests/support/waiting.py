@@ -36,6 +36,14 @@ def no_longer_than(seconds: float, what: str) -> Iterator[None]:
 
 
 @contextmanager
+def busy_no_longer_than(seconds: float, what: str) -> Iterator[None]:
+    """Fail if a block takes more of the thread's processor time, whatever else the machine has to do."""
+    begin = time.thread_time()
+    yield
+    assert time.thread_time() - begin < seconds, what
+
+
+@contextmanager
 def no_shorter_than(seconds: float, what: str) -> Iterator[None]:
     """Fail if a block takes less time than what it waits for."""
     begin = time.monotonic()
