@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-# Files whose tests share what is made once for a worker and costs much: one session of Spark, one wheel and its environments.
+# Files whose tests share what is made once for a worker and costs much: one session of Spark, one wheel and its environments, one virtual
+# machine with the official SBE tool.
 SPARK = (
     "tests/pcap/test_sink.py",
     "tests/pcap/sbe/test_spark.py",
@@ -24,6 +25,12 @@ WHEEL = (
     "tests/house/test_readme.py",
     "tests/house/test_examples.py",
 )
+ORACLE = (
+    "tests/interop/sbe/test_aeron_messages.py",
+    "tests/interop/sbe/test_official.py",
+    "tests/interop/sbe/test_random_schemas.py",
+    "tests/interop/sbe/test_verdicts.py",
+)
 # Long files whose tests share nothing that costs much.
 DIVIDED = (
     "tests/conformance/test_planted_faults.py",
@@ -34,12 +41,18 @@ DIVIDED = (
     "tests/tools/demo/test_demo.py",
     "tests/pcap/spark/test_submit.py",
 )
+# Each scenario has drivers of its own.
+SCENARIOS = "tests/interop/test_"
 # What runs longest is begun first, so that the others end beside it.
 FIRST = (
     *SPARK,
     "tests/conformance/test_drivers.py",
+    *ORACLE,
     *WHEEL,
     *DIVIDED,
+    "tests/interop/test_replay.py",
+    "tests/interop/test_matrix.py",
+    "tests/interop/test_channels.py",
     "tests/tools/measure/test_measure.py",
     "tests/codegen/sbe/targets/test_wireshark_messages.py",
     "tests/codegen/sbe/test_hostile_text.py",
@@ -53,7 +66,7 @@ TIMELY = ("tests/conformance/test_drivers.py",)
 # The niceness of the other files.
 GIVEN_WAY = min(19, os.nice(0) + 5)
 _RANKS = {file: rank for rank, file in enumerate(FIRST)}
-_SHARES = {**dict.fromkeys(SPARK, "spark"), **dict.fromkeys(WHEEL, "wheel")}
+_SHARES = {**dict.fromkeys(SPARK, "spark"), **dict.fromkeys(WHEEL, "wheel"), **dict.fromkeys(ORACLE, "oracle")}
 
 
 def rank(item: pytest.Item) -> int:
@@ -80,4 +93,5 @@ class Shares(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         file = file_of(nodeid)
-        return nodeid if file in DIVIDED else _SHARES.get(file, file)
+        is_divided = file in DIVIDED or file.startswith(SCENARIOS)
+        return nodeid if is_divided else _SHARES.get(file, file)
