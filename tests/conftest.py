@@ -48,9 +48,10 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Hand whole files to the workers that run tests side by side (-n), so that each is at work in few of them."""
+    """Hand whole files to the workers that run tests side by side (-n); look at the native modules once for all of them."""
     from tests.support.shares import Shares
 
+    refuse_stale_modules()
     return Shares(config, log)
 
 
@@ -71,11 +72,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Refuse to test a binary that is older than its source: the tests would be about code that is gone."""
-    # Of workers that run side by side, one looks for all.
-    if not session.items or WORKER not in ("", "gw0") or not any(name.startswith("aerowire.") for name in sys.modules):
-        return
-    stale = sorted(set(hatch_build.stale_modules([], os.environ.get(SANITIZE_VARIABLE))) & set(sys.modules))
+    if session.items and not WORKER and any(name.startswith("aerowire.") for name in sys.modules):
+        refuse_stale_modules(set(sys.modules))
+
+
+def refuse_stale_modules(loaded: set[str] | None = None) -> None:
+    """Refuse to test a binary that is older than its source, one of those loaded: the tests would be about code that is gone."""
+    stale = sorted(name for name in hatch_build.stale_modules([], os.environ.get(SANITIZE_VARIABLE)) if loaded is None or name in loaded)
     if stale:
         message = f"native modules older than their source: {', '.join(stale)}; run {sys.executable} hatch_build.py"
         pytest.exit(message, returncode=2)
