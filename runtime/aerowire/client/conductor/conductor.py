@@ -54,8 +54,6 @@ T = TypeVar("T")
 
 # Answers come within a driver's idle sleep, about a millisecond; a longer sleep only makes set-up slow.
 ANSWER_SLEEP_MAX_S = 1e-3
-# A look at the file's name costs a microsecond; more often than this nobody waits for a driver to start.
-REPLACEMENT_CHECK_NS = 50_000_000
 
 
 class ClientConductor(Agent):
@@ -66,7 +64,6 @@ class ClientConductor(Agent):
     def __init__(self, context: ConcludedContext, driver: DriverFile, watch: KeepaliveAgent, proxy: DriverProxy) -> None:
         self._context = context
         self._driver = driver
-        self._replacement_check_ns = 0
         self._cnc = cnc = driver.cnc
         if cnc.region is not None:
             cnc.region.guard()
@@ -440,19 +437,11 @@ class ClientConductor(Agent):
             raise state.failure_copy(self._failure)
         raise ClosedError("the client is closed", where=self._context.aeron_dir, expected="an open client")
 
-    def _is_replaced(self) -> bool:
-        """Look, once in a while, whether a new driver has the directory: its heartbeat is not the one that is being watched."""
-        now_ns = self._context.clock.now_ns()
-        if now_ns - self._replacement_check_ns < REPLACEMENT_CHECK_NS:
-            return False
-        self._replacement_check_ns = now_ns
-        return self._driver.is_replaced()
-
     def _check_liveness(self) -> None:
         end = termination.end_of_client(self._watch, self._context, self.client_id)
         if end is not None:
             self.terminate(end)
-        elif self._is_replaced():
+        elif self._driver.is_replaced(self._context.clock.now_ns()):
             self.terminate(termination.driver_replaced(self._context))
         elif not self._is_named and self._watch.heartbeat_counter_id >= 0:
             self._is_named = True

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # How often a file that is not there yet is looked for.
 RETRY_SLEEP_MAX_S = 10e-3
+# A look at the file's name costs a microsecond; more often than this nobody waits for a driver to start.
+REPLACEMENT_CHECK_NS = 50_000_000
 
 # What a driver cures by itself, or the start of another one.
 _PASSING = (DamagedBufferError, DriverNotReadyError, DriverShutdownError, DriverTimeoutError, TruncatedFileError)
@@ -42,9 +44,13 @@ class DriverFile:
         self.cnc = cnc
         self._path = path
         self._identity = identity
+        self._check_ns = 0
 
-    def is_replaced(self) -> bool:
-        """Return whether another file has taken the name; False while there is none."""
+    def is_replaced(self, now_ns: int) -> bool:
+        """Return whether another file has taken the name; False while there is none, and between two looks."""
+        if now_ns - self._check_ns < REPLACEMENT_CHECK_NS:
+            return False
+        self._check_ns = now_ns
         try:
             return identity_of(self._path) != self._identity
         except OSError:
