@@ -6,15 +6,19 @@ Every command to an agent goes through AgentHost; whatever changes about agents 
 from __future__ import annotations
 
 import itertools
+from enum import IntEnum
 from typing import Any
 
 from aerowire.base.address import AddressTuple
 from aerowire.base.ports import ClockPort, DatagramPort
 from aerowire.base.runner import AgentInvoker
+from aerowire.base.socket_address import SocketAddress
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.agents.conductor_agent import ConductorAgent
 from aerowire.driver.agents.receiver import Receiver
 from aerowire.driver.agents.sender import Sender
+from aerowire.driver.conductor.agent_events import HANDLERS
+from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy, ReceiverProxy, SenderProxy
 from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.media.receive_transport import ReceiveTransport
 from aerowire.driver.media.send_endpoint import SendEndpoint
@@ -60,6 +64,21 @@ class ImageReader(LogReader):
         self.image = image
 
 
+class SeenEvent:
+    """An event with its values as attributes, by the names that the conductor's handler gives them."""
+
+    def __init__(self, event: Event) -> None:
+        self.type, self.subject, self.message = event.type, event.subject, event.message
+        self.control_address, self.source_address = event.control_address, event.source_address
+        self._values = dict(zip(HANDLERS[event.type].fields, event.values, strict=False))
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"{self.type.name} has no {name}") from None
+
+
 class AgentHost:
     """Conductor agent, sender and receiver; of what a conductor does, images are made, linked and let go.
 
@@ -77,12 +96,14 @@ class AgentHost:
         self.sender = Sender(clock=clock, system=self.system, events=self.events)
         self.receiver = Receiver(clock=clock, system=self.system, events=self.events, batch=receiver_batch)
         self.conductor_agent = ConductorAgent(clock=clock, system=self.system, events=self.events, timer_interval_ns=TIMER_INTERVAL_NS)
+        self._to_sender, self._to_receiver = SenderProxy(self.sender), ReceiverProxy(self.receiver)
+        self._to_conductor_agent = ConductorAgentProxy(self.conductor_agent)
         self.invoker = AgentInvoker([self.conductor_agent, self.sender, self.receiver], clock)
         self.invoker.start()
         self.ids = itertools.count(1)
         self.images: list[PublicationImage] = []
         self.subscribers: list[ImageReader] = []  # the first of each image
-        self.seen: list[Event] = []
+        self.seen: list[SeenEvent] = []
         self.rejoins = True
         self._steps: dict[str, AgentInvoker] = {}
 
@@ -128,11 +149,11 @@ class AgentHost:
         """Return the value of the first counter with a label."""
         return next(self.counters.value(info.counter_id) for info in self.counters.for_each() if info.label == label)
 
-    def events_of(self, *kinds: EventType) -> list[Event]:
+    def events_of(self, *kinds: IntEnum) -> list[SeenEvent]:
         """Return the events of some types, in their order."""
         return [event for event in self.seen if event.type in kinds]
 
-    def kinds(self) -> list[EventType]:
+    def kinds(self) -> list[IntEnum]:
         """Return the types of all events."""
         return [event.type for event in self.seen]
 
@@ -155,8 +176,8 @@ class AgentHost:
 
     def send_endpoint(self, port: DatagramPort, **options: Any) -> SendEndpoint:
         """Make a send channel endpoint and give it to the sender."""
-        endpoint = SendEndpoint(port, self.system, channel=CHANNEL, **options)
-        self.sender.add_endpoint(endpoint)
+        endpoint = SendEndpoint(port, self.system, channel=CHANNEL, events=self.events, **options)
+        self._to_sender.add_endpoint(endpoint)
         return endpoint
 
     def publish(
@@ -193,8 +214,8 @@ class AgentHost:
             now_ns=self.clock.now_ns(),
             **options,
         )
-        self.sender.add_publication(publication)
-        self.conductor_agent.add_publication(publication)
+        self._to_sender.add_publication(publication)
+        self._to_conductor_agent.add_publication(publication)
         return publication, self._appender(log, limit, exclusive)
 
     def publish_ipc(
@@ -219,31 +240,31 @@ class AgentHost:
             now_ns=self.clock.now_ns(),
             **options,
         )
-        self.conductor_agent.add_publication(publication)
+        self._to_conductor_agent.add_publication(publication)
         return publication, self._appender(log, limit, exclusive)
 
     def close_publication(self, publication: IpcPublication | NetworkPublication, *, abandoned: bool = False) -> None:
         """Close a publication, or say that its client has died."""
-        self.conductor_agent.close_publication(publication, abandoned=abandoned)
+        self._to_conductor_agent.close_publication(publication, abandoned=abandoned)
 
     def add_destination(self, endpoint: SendEndpoint, registration_id: int, address: tuple[str, int]) -> None:
         """Let the endpoint send to one more address."""
-        self.sender.add_destination(endpoint, registration_id, address)
+        self._to_sender.add_destination(endpoint, registration_id, SocketAddress(*address))
 
     def update_destination(self, endpoint: SendEndpoint, registration_id: int, address: tuple[str, int]) -> None:
         """Move a destination."""
-        self.sender.update_destination(endpoint, registration_id, address)
+        self._to_sender.update_destination(endpoint, registration_id, SocketAddress(*address))
 
     def remove_destination(self, endpoint: SendEndpoint, registration_id: int) -> None:
         """Let the endpoint send to an address no more."""
-        self.sender.remove_destination(endpoint, registration_id)
+        self._to_sender.remove_destination(endpoint, registration_id)
 
     # ---- images and subscribers
 
     def receive_endpoint(self, port: DatagramPort | None, *, receiver_id: int = RECEIVER_ID, **options: Any) -> ReceiveEndpoint:
         """Make a receive channel endpoint and give it to the receiver."""
-        endpoint = ReceiveEndpoint(port, self.system, receiver_id=receiver_id, channel=CHANNEL, **options)
-        self.receiver.add_endpoint(endpoint)
+        endpoint = ReceiveEndpoint(port, self.system, receiver_id=receiver_id, channel=CHANNEL, events=self.events, **options)
+        self._to_receiver.add_endpoint(endpoint)
         return endpoint
 
     def receive_at(self, port: DatagramPort, *, session_id: int | None = None, **options: Any) -> ReceiveEndpoint:
@@ -254,32 +275,32 @@ class AgentHost:
 
     def subscribe(self, endpoint: ReceiveEndpoint, stream_id: int = STREAM, session_id: int | None = None) -> None:
         """Let the receiver take a stream, or one session of it."""
-        self.receiver.add_subscription(endpoint, stream_id, session_id)
+        self._to_receiver.add_subscription(endpoint, stream_id, session_id)
 
     def unsubscribe(self, endpoint: ReceiveEndpoint, stream_id: int = STREAM, session_id: int | None = None) -> None:
         """Take a subscription back."""
-        self.receiver.remove_subscription(endpoint, stream_id, session_id)
+        self._to_receiver.remove_subscription(endpoint, stream_id, session_id)
 
     def add_transport(self, endpoint: ReceiveEndpoint, port: DatagramPort, index: int, control: AddressTuple = None) -> ReceiveTransport:
         """Let a multi-destination endpoint receive at one more port."""
         transport = ReceiveTransport(port, index=index, explicit_control=control)
-        self.receiver.add_destination(endpoint, transport)
+        self._to_receiver.add_destination(endpoint, transport)
         return transport
 
     def remove_transport(self, endpoint: ReceiveEndpoint, transport: ReceiveTransport) -> None:
         """Let the endpoint receive at a port no more."""
-        self.receiver.remove_destination(endpoint, transport)
+        self._to_receiver.remove_destination(endpoint, transport)
 
     def remove_endpoint(self, endpoint: ReceiveEndpoint | SendEndpoint) -> None:
         """Take an endpoint from its agent."""
         if isinstance(endpoint, ReceiveEndpoint):
-            self.receiver.remove_endpoint(endpoint)
+            self._to_receiver.remove_endpoint(endpoint)
         else:
-            self.sender.remove_endpoint(endpoint)
+            self._to_sender.remove_endpoint(endpoint)
 
     def reject(self, image: PublicationImage, reason: str) -> None:
         """Reject an image."""
-        self.receiver.reject_image(image, reason)
+        image.reject(reason)
 
     def link(
         self,
@@ -292,16 +313,16 @@ class AgentHost:
         """Add a subscriber to a stream; it reads when the agent has taken the command."""
         position_id = self.counter("sub-pos") if position_id is None else position_id
         registration_id = next(self.ids) if registration_id is None else registration_id
-        self.conductor_agent.link_subscriber(stream, position_id, registration_id, tether)
+        self._to_conductor_agent.link_subscriber(stream, position_id, registration_id, tether)
         return LogReader(stream.log, self.counters, position_id)
 
     def unlink(self, stream: Stream, subscriber: LogReader, registration_id: int = 1) -> None:
         """Take a subscriber from a stream."""
-        self.conductor_agent.unlink_subscriber(stream, subscriber.position_id, registration_id)
+        self._to_conductor_agent.unlink_subscriber(stream, subscriber.position_id, registration_id)
 
     def add_client(self, client_id: int, heartbeat_counter_id: int) -> None:
         """Let the conductor agent watch a client's heartbeat."""
-        self.conductor_agent.add_client(client_id, heartbeat_counter_id)
+        self._to_conductor_agent.add_client(client_id, heartbeat_counter_id)
 
     def join(self, world: SimulatedWorld, stream: Stream, tether: Tether = Tether.TETHERED) -> LogReader:
         """Add a subscriber and let the agent take it at once."""
@@ -314,21 +335,22 @@ class AgentHost:
 
     # ---- what a conductor would do
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, posted: Event) -> None:
+        event = SeenEvent(posted)
         self.seen.append(event)
         subject = event.subject
         if event.type is EventType.CREATE_IMAGE:
             self._create_image(event)
         elif event.type is EventType.IMAGE_LINGER and self.rejoins:
             assert isinstance(subject, PublicationImage)
-            self.receiver.remove_cool_down(subject.endpoint, subject.session_id, subject.stream_id)
+            self._to_receiver.remove_cool_down(subject.endpoint, subject.session_id, subject.stream_id)
         elif event.type is EventType.IMAGE_REMOVED:
             assert isinstance(subject, PublicationImage)
             self.images.remove(subject)
         elif event.type is EventType.PUBLICATION_DONE and isinstance(subject, NetworkPublication):
-            self.sender.remove_publication(subject)
+            self._to_sender.remove_publication(subject)
 
-    def _create_image(self, event: Event) -> None:
+    def _create_image(self, event: SeenEvent) -> None:
         assert isinstance(event.subject, ReceiveEndpoint)
         assert event.source_address is not None
         position_id = self.counter("sub-pos")
@@ -357,8 +379,8 @@ class AgentHost:
         )
         self.images.append(image)
         self.subscribers.append(ImageReader(image, self.counters, position_id))
-        self.conductor_agent.add_image(image)
-        self.receiver.add_image(image)
+        self._to_conductor_agent.add_image(image)
+        self._to_receiver.add_image(image)
 
     def _appender(self, log: LogBuffers, limit_id: int, exclusive: bool) -> Appender:
         kind = ExclusiveAppender if exclusive else ConcurrentAppender

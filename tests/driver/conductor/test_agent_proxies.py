@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy
+from aerowire.driver.conductor import agent_proxies
+from aerowire.driver.conductor.agent_proxies import AgentProxy
+from aerowire.driver.queues.commands import AgentCommand
+
+AGENTS = Path(str(agent_proxies.__file__)).parent.with_name("agents")
 
 
 class SmallAgent:
     """An agent whose queue holds two commands."""
 
     def __init__(self) -> None:
-        self.queue: list[tuple[str, Any]] = []
+        self.queue: list[AgentCommand] = []
 
     @property
     def free_commands(self) -> int:
@@ -24,40 +30,61 @@ class SmallAgent:
     def forget_taken(self) -> None:
         pass
 
-    def add_publication(self, publication: Any) -> None:
+    def put(self, command: AgentCommand) -> None:
         assert self.free_commands > 0
-        self.queue.append(("add", publication))
+        self.queue.append(command)
 
-    def close_publication(self, publication: Any, *, abandoned: bool) -> None:
-        del abandoned
-        assert self.free_commands > 0
-        self.queue.append(("close", publication))
+
+class Labelled(AgentProxy):
+    """A proxy whose commands are told apart by the order in which they were made."""
+
+    def __init__(self, agent: SmallAgent) -> None:
+        super().__init__(cast(Any, agent))
+        self.made: list[AgentCommand] = []
+
+    def ask(self) -> None:
+        self.made.append(AgentCommand(len(self.made)))
+        self._put(self.made[-1])
 
 
 def test_what_does_not_fit_waits_in_order() -> None:
     agent = SmallAgent()
-    proxy = ConductorAgentProxy(cast(Any, agent))
-    for number in range(3):
-        proxy.add_publication(cast(Any, number))
-        proxy.close_publication(cast(Any, number), abandoned=False)
+    proxy = Labelled(agent)
+    for _ in range(6):
+        proxy.ask()
     assert not proxy.is_open
-    seen: list[tuple[str, Any]] = []
+    seen: list[AgentCommand] = []
     while agent.queue or proxy.flush():
         seen += agent.queue
         agent.queue.clear()
-    assert seen == [(kind, number) for number in range(3) for kind in ("add", "close")]
+    assert seen == proxy.made
 
 
 def test_a_new_command_never_passes_a_waiting_one() -> None:
     agent = SmallAgent()
-    proxy = ConductorAgentProxy(cast(Any, agent))
-    for number in range(3):
-        proxy.add_publication(cast(Any, number))
+    proxy = Labelled(agent)
+    for _ in range(3):
+        proxy.ask()
     agent.queue.clear()
-    proxy.close_publication(cast(Any, 0), abandoned=False)
+    proxy.ask()
     assert agent.queue == []
     assert proxy.flush() == 2
-    assert agent.queue == [("add", 2), ("close", 0)]
+    assert agent.queue == proxy.made[2:]
+
+
+def operations(agent: str) -> list[str]:
+    """The names that an agent's .pxd declares."""
+    text = (AGENTS / f"{agent}.pxd").read_text()
+    return re.findall(r"^    ([A-Z_]+)$", text[text.index("cpdef enum:") :].partition("\n\n")[0], re.MULTILINE)
+
+
+@pytest.mark.parametrize("agent", ["sender", "receiver", "conductor_agent"])
+def test_each_operation_has_one_method_of_the_proxy_and_one_branch_of_the_agent(agent: str) -> None:
+    declared = operations(agent)
+    assert len(declared) > 5
+    asked = re.findall(rf"\b{agent}\.([A-Z_]+)\b", Path(str(agent_proxies.__file__)).read_text())
+    done = re.findall(r"command\.operation == ([A-Z_]+):", (AGENTS / f"{agent}.pyx").read_text())
+    assert sorted(asked) == sorted(done) == sorted(declared)
 
 
 @pytest.mark.parametrize("role", ["sender", "receiver"])

@@ -17,7 +17,7 @@ from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.wildcard_ports import WildcardPorts
-from aerowire.driver.conductor.agent_events import EVENT_HANDLERS
+from aerowire.driver.conductor import agent_events
 from aerowire.driver.queues.events import Event, EventType, NativeErrorCode
 from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.ipc.error_log import read_errors
@@ -531,8 +531,7 @@ class TestErrors:
         endpoint = SimpleNamespace(channel="aeron:udp?endpoint=127.0.0.1:1")
         for session_id in range(100):
             values = [NativeErrorCode.SESSION_LIMIT, 10, session_id]
-            event = Event(EventType.NATIVE_ERROR, endpoint, values, None, None, "")
-            EVENT_HANDLERS[EventType.NATIVE_ERROR](client.driver.conductor, event)
+            agent_events.handle(client.driver.conductor, Event(EventType.NATIVE_ERROR, endpoint, values))
         (error,) = read_errors(client.cnc.error_log_buffer)
         limit = "aeron.driver.stream.session.limit"
         expected = f"too many sessions of a stream ({limit}): stream 10 session 0 at {endpoint.channel}"

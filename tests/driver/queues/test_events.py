@@ -7,7 +7,8 @@ import weakref
 
 import pytest
 
-from aerowire.driver.queues.commands import AgentQueueFullError
+from aerowire.driver.agents import conductor_agent
+from aerowire.driver.queues.commands import AgentCommand, AgentQueueFullError
 from aerowire.driver.queues.events import EventQueue, EventType
 from aerowire.driver.streams.ipc_publication import IpcPublication
 from aerowire.simulation.world import SimulatedWorld
@@ -32,7 +33,7 @@ def test_a_full_command_queue_refuses_and_keeps_nothing(node: AgentHost) -> None
         node.link(publication, position_id=POSITION_ID)
     held = node.events.held_count
     with pytest.raises(AgentQueueFullError, match="1024"):
-        node.close_publication(publication)
+        node.conductor_agent.put(AgentCommand(conductor_agent.UNLINK_SUBSCRIBER, publication, hold=True, awaits=True))
     assert node.events.held_count == held
 
 

@@ -8,10 +8,12 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, NakEncoder, SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.driver.agents import receiver, sender
+from aerowire.driver.agents.agent_base import DriverAgent
 from aerowire.driver.conductor.agent_proxies import ReceiverProxy, SenderProxy
 from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.media.send_endpoint import SendEndpoint
-from aerowire.driver.queues.commands import AgentQueueFullError
+from aerowire.driver.queues.commands import AgentCommand, AgentQueueFullError
 from aerowire.driver.streams.network_publication import NetworkPublication
 from aerowire.ipc.counters import AtomicCounter
 from aerowire.logbuffer.append import Appender
@@ -146,7 +148,8 @@ def test_the_longest_cycle_and_those_that_were_too_long(world: SimulatedWorld) -
 @pytest.mark.parametrize("role", ["sender", "receiver"])
 def test_a_command_that_an_agent_has_no_room_for(world: SimulatedWorld, role: str) -> None:
     node = world.add(AgentHost(world.clock))
-    agent = getattr(node, role)
+    agent: DriverAgent = getattr(node, role)
+    operation = {"sender": sender, "receiver": receiver}[role].ADD_ENDPOINT
     endpoint: SendEndpoint | ReceiveEndpoint
     if role == "sender":
         endpoint = SendEndpoint(world.network.open_port(SENDER), node.system, channel="x")
@@ -155,7 +158,7 @@ def test_a_command_that_an_agent_has_no_room_for(world: SimulatedWorld, role: st
 
     def fill() -> None:
         for _ in range(100_000):
-            agent.add_endpoint(endpoint)
+            agent.put(AgentCommand(operation, endpoint, hold=True))
 
     with pytest.raises(AgentQueueFullError):
         fill()
@@ -170,7 +173,10 @@ def test_each_command_that_waits_at_an_agents_gate_is_counted(world: SimulatedWo
     proxy: Any
     endpoint: SendEndpoint | ReceiveEndpoint
     if role == "sender":
-        proxy, endpoint = SenderProxy(node.sender, failed_offers), SendEndpoint(world.network.open_port(SENDER), node.system, channel="x")
+        proxy, endpoint = (
+            SenderProxy(node.sender, failed_offers),
+            SendEndpoint(world.network.open_port(SENDER), node.system, channel="x"),
+        )
     else:
         proxy, endpoint = ReceiverProxy(node.receiver, failed_offers), node.receive_endpoint(world.network.open_port(RECEIVER))
     while getattr(node, role).free_commands:

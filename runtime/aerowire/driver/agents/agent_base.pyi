@@ -1,11 +1,13 @@
 from typing import final
 
 from aerowire.base.runner import NativeAgent
+from aerowire.driver.queues.commands import AgentCommand
 
 class DriverAgent(NativeAgent):
     @property
     def free_commands(self) -> int: ...
     def forget_taken(self) -> None: ...
+    def put(self, command: AgentCommand) -> None: ...
 
 @final
 class PointerArray: ...

@@ -1,6 +1,6 @@
 """What the driver's agents share: their set-up, their commands, and an array of borrowed pointers."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from libc.string cimport memmove
 
@@ -8,7 +8,7 @@ cimport cython
 
 from aerowire.driver.queues.commands import AgentQueueFullError
 
-from aerowire.driver.queues.commands cimport command_clear
+from aerowire.driver.queues.commands cimport AgentCommand
 from aerowire.driver.queues.system_counters cimport duty_cycle_start
 from aerowire.memory.growing cimport grow
 
@@ -54,27 +54,19 @@ cdef class DriverAgent(NativeAgent):
         """Release the objects of the commands that the agent has taken; conductor only."""
         self.commands.forget_taken()
 
-    def put(self, int operation, subject, int32_t a=0, int32_t b=0, *, bint flag=False, int64_t value=0, size_t second=0,
-             bint hold=False, bint awaits=False):
-        """Ask the agent for something; conductor only. `hold` keeps the subject until its final event, `awaits` until one answer."""
-        cdef Command command
-        command_clear(&command, operation, NULL if subject is None else <void*>subject)
-        command.a = a
-        command.b = b
-        command.flag = flag
-        command.value = value
-        command.second = <void*>second
-        if hold:
-            self.events.hold(subject)
-        if awaits:
-            self.events.await_answer(subject)
+    def put(self, AgentCommand command not None) -> None:
+        """Ask the agent for something; conductor only. Raises AgentQueueFullError, and then holds nothing."""
+        if command.holds:
+            self.events.hold(command.subject)
+        if command.awaits:
+            self.events.await_answer(command.subject)
         try:
-            self.commands.put(&command, subject)
+            self.commands.put(command)
         except AgentQueueFullError:
-            if hold:
-                self.events.let_go(subject)
-            if awaits:
-                self.events.answered(subject)
+            if command.holds:
+                self.events.let_go(command.subject)
+            if command.awaits:
+                self.events.answered(command.subject)
             raise
 
 

@@ -22,6 +22,5 @@ cdef class ClientLiveness:
     cdef int count
 
     cdef bint add(self, int64_t client_id, int64_t* heartbeat, int32_t counter_id) noexcept nogil
-    cdef bint remove(self, int64_t client_id) noexcept nogil
     cdef ClientRecord* at(self, int index) noexcept nogil
     cdef void remove_at(self, int index) noexcept nogil

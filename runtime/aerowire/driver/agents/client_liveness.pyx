@@ -25,14 +25,6 @@ cdef class ClientLiveness:
         self.count += 1
         return True
 
-    cdef bint remove(self, int64_t client_id) noexcept nogil:
-        cdef int i
-        for i in range(self.count):
-            if self._clients[i].client_id == client_id:
-                self.remove_at(i)
-                return True
-        return False
-
     cdef ClientRecord* at(self, int index) noexcept nogil:
         return &self._clients[index]
 

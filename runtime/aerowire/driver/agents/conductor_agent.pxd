@@ -1,13 +1,25 @@
 # The agent that keeps every stream in order: limits, loss, consumption, cleaning, liveness of streams, clients and the driver itself.
 
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 from aerowire.driver.agents.agent_base cimport DriverAgent, PointerArray
 from aerowire.driver.agents.client_liveness cimport ClientLiveness
 from aerowire.driver.queues.commands cimport Command
 from aerowire.ipc.counters cimport CountersReader
 from aerowire.ipc.heartbeat cimport LookClock
 from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
+
+# What the conductor asks: ConductorAgentProxy has a method for each.
+cpdef enum:
+    ADD_IPC_PUBLICATION
+    ADD_NETWORK_PUBLICATION
+    CLOSE_IPC_PUBLICATION
+    CLOSE_NETWORK_PUBLICATION
+    REJECT_IPC_PUBLICATION
+    ADD_IMAGE
+    LINK_SUBSCRIBER
+    UNLINK_SUBSCRIBER
+    ADD_CLIENT
 
 
 @cython.final
@@ -31,5 +43,6 @@ cdef class ConductorAgent(DriverAgent):
     cdef void _on_timer(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
     cdef void _check_blocked_commands(self, int64_t now_ns) noexcept nogil
     cdef void _check_clients(self) noexcept nogil
+    cdef void _add_client(self, int64_t client_id, int32_t heartbeat_counter_id) noexcept nogil
     cdef void _link(self, Command* command, int64_t now_ns) noexcept nogil
     cdef void _unlink(self, Command* command) noexcept nogil

@@ -20,28 +20,15 @@ from aerowire.driver.streams.network_publication cimport NetworkPublication
 from aerowire.driver.streams.publication_image cimport PublicationImage
 from aerowire.driver.streams.subscribable cimport Subscribable
 from aerowire.driver.queues.system_counters cimport SystemCounters, duty_cycle_measure, duty_cycle_start
-from aerowire.driver.streams.untethered_subscriptions cimport TETHER_TETHERED
 from aerowire.ipc.counters cimport counter_get, counter_increment
 from aerowire.ipc.heartbeat cimport heartbeat_age_ns, look_at_clocks
-
-cdef enum:
-    OPERATION_ADD_IPC_PUBLICATION = 1
-    OPERATION_ADD_NETWORK_PUBLICATION = 2
-    OPERATION_ADD_IMAGE = 3
-    OPERATION_CLOSE_IPC_PUBLICATION = 4
-    OPERATION_CLOSE_NETWORK_PUBLICATION = 5
-    OPERATION_LINK_SUBSCRIBER = 6
-    OPERATION_UNLINK_SUBSCRIBER = 7
-    OPERATION_ADD_CLIENT = 8
-    OPERATION_REMOVE_CLIENT = 9
-    OPERATION_REJECT_IPC_PUBLICATION = 10
 
 cdef int64_t NS_PER_MS = 1_000_000
 
 
 @cython.final
 cdef class ConductorAgent(DriverAgent):
-    """Aeron: DriverConductor.doWork. The add, close, link and remove methods belong to the conductor, the rest to the agent's thread.
+    """Aeron: DriverConductor.doWork.
 
     Invariant: events of one stream come in the order of its states; an object is touched last before its final event is posted.
     """
@@ -169,8 +156,7 @@ cdef class ConductorAgent(DriverAgent):
                 if record is NULL:
                     return
                 record.values[0] = client.client_id
-                record.values[1] = client.counter_id
-                record.values[2] = heartbeat_ms == 0
+                record.values[1] = heartbeat_ms == 0
                 self.events.publish(record)
                 if heartbeat_ms != 0:
                     counter_increment(self.system.address[SYSTEM_COUNTER_CLIENT_TIMEOUTS])
@@ -180,30 +166,28 @@ cdef class ConductorAgent(DriverAgent):
     # ---- commands
 
     cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil:
-        if command.operation == OPERATION_ADD_IPC_PUBLICATION:
+        if command.operation == ADD_IPC_PUBLICATION:
             self._ipc_publications.add(command.subject)
-        elif command.operation == OPERATION_ADD_NETWORK_PUBLICATION:
+        elif command.operation == ADD_NETWORK_PUBLICATION:
             self._network_publications.add(command.subject)
-        elif command.operation == OPERATION_ADD_IMAGE:
+        elif command.operation == ADD_IMAGE:
             self._images.add(command.subject)
-        elif command.operation == OPERATION_CLOSE_IPC_PUBLICATION:
+        elif command.operation == CLOSE_IPC_PUBLICATION:
             (<IpcPublication>command.subject).on_closed()
             # One that was revoked may be over at once: its final event is posted, and nobody holds it any more.
             if command.flag and (<IpcPublication>command.subject).on_time_event(now_ns, self.events):
                 self._ipc_publications.remove(command.subject)
-        elif command.operation == OPERATION_CLOSE_NETWORK_PUBLICATION:
+        elif command.operation == CLOSE_NETWORK_PUBLICATION:
             (<NetworkPublication>command.subject).on_closed()
             if command.flag and (<NetworkPublication>command.subject).on_time_event(now_ns, self.events):
                 self._network_publications.remove(command.subject)
-        elif command.operation == OPERATION_LINK_SUBSCRIBER:
+        elif command.operation == LINK_SUBSCRIBER:
             self._link(command, now_ns)
-        elif command.operation == OPERATION_UNLINK_SUBSCRIBER:
+        elif command.operation == UNLINK_SUBSCRIBER:
             self._unlink(command)
-        elif command.operation == OPERATION_ADD_CLIENT:
-            self._clients.add(command.value, <int64_t*>command.second, command.a)
-        elif command.operation == OPERATION_REMOVE_CLIENT:
-            self._clients.remove(command.value)
-        elif command.operation == OPERATION_REJECT_IPC_PUBLICATION:
+        elif command.operation == ADD_CLIENT:
+            self._add_client(command.value, command.a)
+        elif command.operation == REJECT_IPC_PUBLICATION:
             (<IpcPublication>command.subject).on_rejected(now_ns)
 
     cdef void _link(self, Command* command, int64_t now_ns) noexcept nogil:
@@ -216,53 +200,11 @@ cdef class ConductorAgent(DriverAgent):
             record.values[3] = position >= 0
             self.events.publish(record)
 
+    cdef void _add_client(self, int64_t client_id, int32_t heartbeat_counter_id) noexcept nogil:
+        cdef int64_t* heartbeat = self._counters.value_address(heartbeat_counter_id)
+        if heartbeat is not NULL:
+            self._clients.add(client_id, heartbeat, heartbeat_counter_id)
+
     cdef void _unlink(self, Command* command) noexcept nogil:
         (<Subscribable>command.subject).unlink_subscriber(command.a)
         self.events.offer(EVENT_SUBSCRIBER_UNLINKED, command.subject, command.a, command.value)
-
-    # ---- conductor
-
-    def add_publication(self, publication not None) -> None:
-        """Keep an IpcPublication or NetworkPublication in order. Held until PUBLICATION_REMOVED."""
-        if isinstance(publication, IpcPublication):
-            self.put(OPERATION_ADD_IPC_PUBLICATION, publication, hold=True)
-        elif isinstance(publication, NetworkPublication):
-            self.put(OPERATION_ADD_NETWORK_PUBLICATION, publication, hold=True)
-        else:
-            raise TypeError(f"publication: expected IpcPublication or NetworkPublication, actual {type(publication).__name__}")
-
-    def close_publication(self, publication not None, *, bint abandoned=False) -> None:
-        """Nobody holds a publication any more: end it. One that its client's death left gets the look that the timer has just given others."""
-        self.put(OPERATION_CLOSE_IPC_PUBLICATION if isinstance(publication, IpcPublication) else OPERATION_CLOSE_NETWORK_PUBLICATION, publication,
-                  flag=abandoned)
-
-    def add_image(self, PublicationImage image not None) -> None:
-        """Keep an image in order. Held until IMAGE_REMOVED."""
-        self.put(OPERATION_ADD_IMAGE, image, hold=True)
-
-    def link_subscriber(self, Subscribable stream not None, int32_t position_id, int64_t registration_id, int tether=TETHER_TETHERED) -> None:
-        """Let a subscriber join a publication or an image, under a Tether; answered by SUBSCRIBER_LINKED."""
-        self._check_position(position_id)
-        self.put(OPERATION_LINK_SUBSCRIBER, stream, position_id, tether, value=registration_id, awaits=True)
-
-    def unlink_subscriber(self, Subscribable stream not None, int32_t position_id, int64_t registration_id) -> None:
-        """Forget a subscriber of a publication or an image; answered by SUBSCRIBER_UNLINKED."""
-        self.put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, value=registration_id, awaits=True)
-
-    def reject_publication(self, IpcPublication publication not None) -> None:
-        """Let nobody join an IPC publication until its cool-down is over, which COOL_DOWN_OVER tells; the caller unlinks its subscribers."""
-        self.put(OPERATION_REJECT_IPC_PUBLICATION, publication)
-
-    def add_client(self, int64_t client_id, int32_t heartbeat_counter_id) -> None:
-        """Watch a client's heartbeat; answered by CLIENT_TIMEOUT when it is silent or has closed."""
-        self._check_position(heartbeat_counter_id)
-        self.put(OPERATION_ADD_CLIENT, None, heartbeat_counter_id, value=client_id,
-                  second=<size_t>self._counters.value_address(heartbeat_counter_id))
-
-    def remove_client(self, int64_t client_id) -> None:
-        """Watch a client no more."""
-        self.put(OPERATION_REMOVE_CLIENT, None, value=client_id)
-
-    def _check_position(self, int32_t counter_id):
-        if self._counters.value_address(counter_id) is NULL:
-            raise IndexError(f"counter id: expected 0 to {self._counters.capacity - 1}, actual {counter_id}")

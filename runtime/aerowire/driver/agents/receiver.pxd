@@ -14,6 +14,20 @@ from aerowire.driver.media.receive_transport cimport ControlChange, ReceiveTrans
 from aerowire.driver.queues.system_counters cimport SystemCounters
 from aerowire.system.poller cimport PortPoller
 
+# What the conductor asks: ReceiverProxy has a method for each.
+cpdef enum:
+    ADD_ENDPOINT
+    REMOVE_ENDPOINT
+    ADD_SUBSCRIPTION
+    REMOVE_SUBSCRIPTION
+    ADD_IMAGE
+    REMOVE_COOL_DOWN
+    REMOVE_INIT_IN_PROGRESS
+    ADD_DESTINATION
+    REMOVE_DESTINATION
+    REQUEST_SETUP
+    CHANGE_CONTROL
+
 
 @cython.final
 cdef class Receiver(DriverAgent):

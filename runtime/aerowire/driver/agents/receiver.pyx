@@ -27,18 +27,6 @@ from aerowire.protocol.data_packet_dispatcher cimport (
     DISPATCH_BUSY, DISPATCH_CREATE, DISPATCH_ELICIT, DISPATCH_IMAGE, DISPATCH_LIMIT, REFUSAL_IMAGES, REFUSAL_RATE, REFUSAL_SESSIONS,
     SESSION_COOL_DOWN, SESSION_INIT_IN_PROGRESS, SESSION_PENDING_SETUP)
 
-cdef enum:
-    OPERATION_ADD_ENDPOINT = 1
-    OPERATION_REMOVE_ENDPOINT = 2
-    OPERATION_ADD_SUBSCRIPTION = 3
-    OPERATION_REMOVE_SUBSCRIPTION = 4
-    OPERATION_ADD_IMAGE = 5
-    OPERATION_FORGET_SESSION = 6
-    OPERATION_ADD_DESTINATION = 7
-    OPERATION_REMOVE_DESTINATION = 8
-    OPERATION_REQUEST_SETUP = 9
-    OPERATION_CHANGE_CONTROL = 10
-
 cdef int DATAGRAMS_PER_CYCLE = 16           # from one socket, in batches: a stream in trouble does not hold up the others
 cdef int HEARTBEATS_PER_CYCLE = 256         # that say nothing new: streams that were served together once are due together
 cdef int PORTS_WALKED = 4                   # asked one by one, without the help of epoll
@@ -55,7 +43,7 @@ cdef int error_of_refusal(int refusal) noexcept nogil:
 
 @cython.final
 cdef class Receiver(DriverAgent):
-    """Aeron: Receiver and DataPacketDispatcher. The add, remove and reject methods belong to the conductor, the rest to the agent's thread.
+    """Aeron: Receiver and DataPacketDispatcher.
 
     `batch` bounds how many datagrams are taken from a socket at once.
     """
@@ -232,8 +220,7 @@ cdef class Receiver(DriverAgent):
         record.values[5] = setup_term_length(frame)
         record.values[6] = setup_mtu(frame)
         record.values[7] = setup_flags(frame)
-        record.values[8] = setup_ttl(frame)
-        record.values[9] = transport.index
+        record.values[8] = transport.index
         record.control = transport.control_of(source)[0]
         record.source = source[0]
         self.events.publish(record)
@@ -278,25 +265,27 @@ cdef class Receiver(DriverAgent):
     # ---- commands
 
     cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil:
-        if command.operation == OPERATION_ADD_ENDPOINT:
+        if command.operation == ADD_ENDPOINT:
             self._add_endpoint(<ReceiveEndpoint>command.subject, now_ns)
-        elif command.operation == OPERATION_REMOVE_ENDPOINT:
+        elif command.operation == REMOVE_ENDPOINT:
             self._remove_endpoint(<ReceiveEndpoint>command.subject)
-        elif command.operation == OPERATION_ADD_SUBSCRIPTION:
+        elif command.operation == ADD_SUBSCRIPTION:
             self._add_subscription(<ReceiveEndpoint>command.subject, command.a, command.b, command.flag, now_ns)
-        elif command.operation == OPERATION_REMOVE_SUBSCRIPTION:
+        elif command.operation == REMOVE_SUBSCRIPTION:
             self._remove_subscription(<ReceiveEndpoint>command.subject, command.a, command.b, command.flag, now_ns)
-        elif command.operation == OPERATION_ADD_IMAGE:
+        elif command.operation == ADD_IMAGE:
             self._add_image(<PublicationImage>command.subject, now_ns)
-        elif command.operation == OPERATION_FORGET_SESSION:
-            (<ReceiveEndpoint>command.subject).dispatcher.forget_session(command.a, command.b, <int>command.value)
-        elif command.operation == OPERATION_ADD_DESTINATION:
+        elif command.operation == REMOVE_COOL_DOWN:
+            (<ReceiveEndpoint>command.subject).dispatcher.forget_session(command.a, command.b, SESSION_COOL_DOWN)
+        elif command.operation == REMOVE_INIT_IN_PROGRESS:
+            (<ReceiveEndpoint>command.subject).dispatcher.forget_session(command.a, command.b, SESSION_INIT_IN_PROGRESS)
+        elif command.operation == ADD_DESTINATION:
             self._add_destination(<ReceiveEndpoint>command.second, <ReceiveTransport>command.subject, now_ns)
-        elif command.operation == OPERATION_REMOVE_DESTINATION:
+        elif command.operation == REMOVE_DESTINATION:
             self._remove_destination(<ReceiveEndpoint>command.second, <ReceiveTransport>command.subject, now_ns)
-        elif command.operation == OPERATION_REQUEST_SETUP:
+        elif command.operation == REQUEST_SETUP:
             self._request_setup(<ReceiveEndpoint>command.subject, command.a, command.b, now_ns)
-        elif command.operation == OPERATION_CHANGE_CONTROL:
+        elif command.operation == CHANGE_CONTROL:
             self._change_control(<ControlChange>command.subject)
 
     cdef void _add_endpoint(self, ReceiveEndpoint endpoint, int64_t now_ns) noexcept nogil:
@@ -395,55 +384,3 @@ cdef class Receiver(DriverAgent):
             image.activate(now_ns)
         else:
             image.deactivate(now_ns)
-
-    # ---- conductor
-
-    def add_endpoint(self, ReceiveEndpoint endpoint not None) -> None:
-        """Read an endpoint from now on. Held until RECEIVE_ENDPOINT_REMOVED."""
-        endpoint.events = self.events
-        self.put(OPERATION_ADD_ENDPOINT, endpoint, hold=True)
-
-    def remove_endpoint(self, ReceiveEndpoint endpoint not None) -> None:
-        """Use an endpoint no more; its images have ended, or are about to. Answered by RECEIVE_ENDPOINT_REMOVED."""
-        self.put(OPERATION_REMOVE_ENDPOINT, endpoint)
-
-    def add_destination(self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None) -> None:
-        """Read one more transport of a multi-destination endpoint, which keeps it alive."""
-        endpoint.hold(transport)
-        self.put(OPERATION_ADD_DESTINATION, transport, second=<size_t><void*>endpoint)
-
-    def remove_destination(self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None) -> None:
-        """Use a transport no more; the endpoint is removed AFTERWARDS if at all. Answered by RECEIVE_DESTINATION_REMOVED."""
-        self.put(OPERATION_REMOVE_DESTINATION, transport, second=<size_t><void*>endpoint, awaits=True)
-
-    def add_subscription(self, ReceiveEndpoint endpoint not None, int32_t stream_id, session_id=None) -> None:
-        """Take a stream, or one session of it, from an endpoint."""
-        self.put(OPERATION_ADD_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
-
-    def remove_subscription(self, ReceiveEndpoint endpoint not None, int32_t stream_id, session_id=None) -> None:
-        """Take a stream, or one session of it, no longer; images that nobody wants drain."""
-        self.put(OPERATION_REMOVE_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
-
-    def add_image(self, PublicationImage image not None) -> None:
-        """Deliver its session to an image. Held until IMAGE_REMOVED; conductor_agent.add_image comes first."""
-        self.put(OPERATION_ADD_IMAGE, image, hold=True)
-
-    def request_setup(self, ReceiveEndpoint endpoint not None, int32_t stream_id, int32_t session_id) -> None:
-        """Ask for a set-up at the endpoint's control address, if it has one."""
-        self.put(OPERATION_REQUEST_SETUP, endpoint, stream_id, session_id)
-
-    def change_control(self, ReceiveTransport transport not None, address not None) -> None:
-        """Ask for set-ups at, and answer to, another control address (host, port) from now on: its name has moved."""
-        self.put(OPERATION_CHANGE_CONTROL, ControlChange(transport, address))
-
-    def remove_cool_down(self, ReceiveEndpoint endpoint not None, int32_t session_id, int32_t stream_id) -> None:
-        """Let a session whose image ended join again."""
-        self.put(OPERATION_FORGET_SESSION, endpoint, stream_id, session_id, value=SESSION_COOL_DOWN)
-
-    def remove_init_in_progress(self, ReceiveEndpoint endpoint not None, int32_t session_id, int32_t stream_id) -> None:
-        """An image could not be made: the next set-up may ask again."""
-        self.put(OPERATION_FORGET_SESSION, endpoint, stream_id, session_id, value=SESSION_INIT_IN_PROGRESS)
-
-    def reject_image(self, PublicationImage image not None, str reason not None) -> None:
-        """Answer the sender of an image with error frames until it dies of silence."""
-        image.reject(reason)

@@ -12,6 +12,16 @@ from aerowire.driver.media.send_endpoint cimport DestinationChange, SendEndpoint
 from aerowire.driver.queues.system_counters cimport SystemCounters
 from aerowire.system.poller cimport PortPoller
 
+# What the conductor asks: SenderProxy has a method for each.
+cpdef enum:
+    ADD_ENDPOINT
+    REMOVE_ENDPOINT
+    ADD_PUBLICATION
+    REMOVE_PUBLICATION
+    ADD_DESTINATION
+    REMOVE_DESTINATION
+    UPDATE_DESTINATION
+
 
 @cython.final
 cdef class Sender(DriverAgent):
@@ -31,12 +41,13 @@ cdef class Sender(DriverAgent):
     cdef int64_t _lookup_deadline_ns
 
     cdef void _add_endpoint(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil
-    cdef void _add_publication(self, NetworkPublication publication, int64_t key, int64_t now_ns) noexcept nogil
+    cdef void _add_publication(self, NetworkPublication publication, int64_t now_ns) noexcept nogil
     cdef void _change_destination(self, DestinationChange change, int kind, int64_t now_ns) noexcept nogil
     cdef void _check_names(self, int64_t now_ns) noexcept nogil
     cdef void _check_names_of(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil
     cdef bint _is_heard(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil
+    cdef void _remove_publication(self, NetworkPublication publication) noexcept nogil
     cdef int64_t _send_all(self, int64_t now_ns) noexcept nogil
     cdef int64_t _send_one(self, NetworkPublication publication, int64_t now_ns) noexcept nogil
     cdef int _poll_answers(self, int64_t now_ns) noexcept nogil

@@ -25,13 +25,6 @@ from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS, NO_REGISTRAT
 from aerowire.protocol.frames cimport error_frame_is_valid, frame_is_valid, nak_is_valid, status_message_is_valid
 from aerowire.protocol.pointer_map cimport PointerEntry, pair_key
 
-cdef enum:
-    OPERATION_ADD_ENDPOINT = 1
-    OPERATION_REMOVE_ENDPOINT = 2
-    OPERATION_ADD_PUBLICATION = 3
-    OPERATION_REMOVE_PUBLICATION = 4
-    OPERATION_CHANGE_DESTINATION = 5
-
 cdef int64_t IDLE_POLL_INTERVAL_NS = 40_000 # a spinning sender with nothing to send asks its sockets no more often: a look costs 0.5 us
 cdef int NEWS_PER_CYCLE = 16                # of them, that move something or ask for a repair
 cdef int ANSWERS_PER_CYCLE = 256            # from one socket, in batches: receivers that answered together once are due together
@@ -41,7 +34,7 @@ cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so th
 
 @cython.final
 cdef class Sender(DriverAgent):
-    """Aeron: Sender. The add and remove methods belong to the conductor, everything else to the agent's thread.
+    """Aeron: Sender.
 
     Answers are read when a publication waits for its receiver, every 40 us while nothing is sent, after `poll_ratio` busy cycles, half a
     status interval after the last time, or when the socket refused a datagram; so a full-rate sender still hears its receivers. `batch`
@@ -247,18 +240,20 @@ cdef class Sender(DriverAgent):
     # ---- commands
 
     cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil:
-        if command.operation == OPERATION_ADD_ENDPOINT:
+        if command.operation == ADD_ENDPOINT:
             self._add_endpoint(<SendEndpoint>command.subject, now_ns)
-        elif command.operation == OPERATION_REMOVE_ENDPOINT:
+        elif command.operation == REMOVE_ENDPOINT:
             self._remove_endpoint(<SendEndpoint>command.subject)
-        elif command.operation == OPERATION_ADD_PUBLICATION:
-            self._add_publication(<NetworkPublication>command.subject, pair_key(command.a, command.b), now_ns)
-        elif command.operation == OPERATION_REMOVE_PUBLICATION:
-            self._publications.remove(command.subject)
-            (<NetworkPublication>command.subject).endpoint.publications.remove(pair_key(command.a, command.b))
-            (<NetworkPublication>command.subject).sender_release()
-        elif command.operation == OPERATION_CHANGE_DESTINATION:
-            self._change_destination(<DestinationChange>command.subject, command.a, now_ns)
+        elif command.operation == ADD_PUBLICATION:
+            self._add_publication(<NetworkPublication>command.subject, now_ns)
+        elif command.operation == REMOVE_PUBLICATION:
+            self._remove_publication(<NetworkPublication>command.subject)
+        elif command.operation == ADD_DESTINATION:
+            self._change_destination(<DestinationChange>command.subject, DESTINATION_ADD, now_ns)
+        elif command.operation == REMOVE_DESTINATION:
+            self._change_destination(<DestinationChange>command.subject, DESTINATION_REMOVE, now_ns)
+        elif command.operation == UPDATE_DESTINATION:
+            self._change_destination(<DestinationChange>command.subject, DESTINATION_UPDATE, now_ns)
 
     cdef void _add_endpoint(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
         cdef int outcome = self._poller.attach(endpoint.port, <void*>endpoint)
@@ -270,40 +265,17 @@ cdef class Sender(DriverAgent):
     cdef void _change_destination(self, DestinationChange change, int kind, int64_t now_ns) noexcept nogil:
         change.endpoint.change_destination(kind, change.registration_id, &change.address, now_ns)
 
-    cdef void _add_publication(self, NetworkPublication publication, int64_t key, int64_t now_ns) noexcept nogil:
+    cdef void _add_publication(self, NetworkPublication publication, int64_t now_ns) noexcept nogil:
+        cdef int64_t key = pair_key(publication.stream_id, publication.session_id)
         if not self._publications.add(<void*>publication) or publication.endpoint.publications.put(key, <void*>publication) is NULL:
             publication.endpoint.report(ERROR_TABLE_FULL, publication.stream_id, publication.session_id, now_ns)
+
+    cdef void _remove_publication(self, NetworkPublication publication) noexcept nogil:
+        self._publications.remove(<void*>publication)
+        publication._endpoint.publications.remove(pair_key(publication.stream_id, publication.session_id))
+        publication.sender_release()
 
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil:
         self._poller.detach(endpoint.port)
         self._named_endpoints.remove(<void*>endpoint)
         self.events.offer(EVENT_SEND_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
-
-    def add_endpoint(self, SendEndpoint endpoint not None) -> None:
-        """Read answers from an endpoint from now on. Held until SEND_ENDPOINT_REMOVED."""
-        endpoint.events = self.events
-        self.put(OPERATION_ADD_ENDPOINT, endpoint, hold=True)
-
-    def remove_endpoint(self, SendEndpoint endpoint not None) -> None:
-        """Use an endpoint no more; its publications were removed before. Answered by SEND_ENDPOINT_REMOVED."""
-        self.put(OPERATION_REMOVE_ENDPOINT, endpoint)
-
-    def add_destination(self, SendEndpoint endpoint not None, int64_t registration_id, address not None) -> None:
-        """Send to (host, port) as well from now on."""
-        self.put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id, address), DESTINATION_ADD)
-
-    def remove_destination(self, SendEndpoint endpoint not None, int64_t registration_id) -> None:
-        """Send to the destination of that registration no more; an unknown one is no error."""
-        self.put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id), DESTINATION_REMOVE)
-
-    def update_destination(self, SendEndpoint endpoint not None, int64_t registration_id, address not None) -> None:
-        """Send to another address from now on: a name has moved. A registration of -1 is the endpoint's own peer."""
-        self.put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id, address), DESTINATION_UPDATE)
-
-    def add_publication(self, NetworkPublication publication not None) -> None:
-        """Send a publication from now on. Held until PUBLICATION_REMOVED."""
-        self.put(OPERATION_ADD_PUBLICATION, publication, publication.stream_id, publication.session_id, hold=True)
-
-    def remove_publication(self, NetworkPublication publication not None) -> None:
-        """Send a publication no more; the conductor agent answers with PUBLICATION_REMOVED."""
-        self.put(OPERATION_REMOVE_PUBLICATION, publication, publication.stream_id, publication.session_id)

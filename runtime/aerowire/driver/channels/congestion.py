@@ -18,7 +18,6 @@ from aerowire.protocol.cubic_congestion_control import CubicCongestionControl
 if TYPE_CHECKING:
     from aerowire.driver.channels.udp_channel import UdpChannel
     from aerowire.driver.conductor.driver_core import DriverCore
-    from aerowire.driver.queues.events import Event
 
 _STATIC = "static"
 _CUBIC = "cubic"
@@ -39,7 +38,7 @@ _INDICATORS = ("rcv-cc-cubic-rtt", "rcv-cc-cubic-wnd")
 
 
 def make_congestion_control(
-    core: DriverCore, channel: UdpChannel, setup: Event, window_length: int, correlation_id: int
+    core: DriverCore, channel: UdpChannel, session_id: int, stream_id: int, mtu: int, window_length: int, correlation_id: int
 ) -> tuple[CongestionControl, list[int]]:
     """Return an image's congestion control, and the counters that it writes and the image's owner frees; raises ChannelValueError."""
     context = core.context
@@ -62,15 +61,15 @@ def make_congestion_control(
                     CounterType.PER_IMAGE,
                     client_id=cnc.COUNTER_DRIVER_OWNER_ID,
                     registration_id=correlation_id,
-                    session_id=setup.session_id,
-                    stream_id=setup.stream_id,
+                    session_id=session_id,
+                    stream_id=stream_id,
                     channel=channel.original,
                     indicator=indicator,
                 )
             )
         control = CubicCongestionControl(
             max_window_length=window_length,
-            mtu=setup.mtu,
+            mtu=mtu,
             now_ns=core.ports.clock.now_ns(),
             initial_rtt_ns=context.cubic_congestion_control_initial_rtt_ns,
             measure_rtt=context.cubic_congestion_control_measure_rtt,

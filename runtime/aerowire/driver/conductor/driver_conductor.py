@@ -20,8 +20,7 @@ from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.socket_address import is_numeric, parse_address
 from aerowire.driver.channels.subscription_checks import is_ipc_channel
 from aerowire.driver.channels.udp_channel import UdpChannel, names_to_resolve
-from aerowire.driver.conductor import client_command_adapter
-from aerowire.driver.conductor.agent_events import EVENT_HANDLERS
+from aerowire.driver.conductor import agent_events, client_command_adapter
 from aerowire.driver.conductor.damage_reports import repair_to_clients, report_skipped_commands
 from aerowire.driver.conductor.error_recorder import describe, is_storage_error
 from aerowire.driver.conductor.rejections import reject_image
@@ -346,7 +345,7 @@ class DriverConductor(Agent):
             events: list[Event] = self.core.events.poll(_EVENTS_PER_POLL)
             for event in events:
                 try:
-                    EVENT_HANDLERS[event.type](self, event)
+                    agent_events.handle(self, event)
                 except Exception as error:  # one bad event must not end the driver
                     self.core.errors.record(error)
             count += len(events)

@@ -45,7 +45,7 @@ class LostFiles:
         for image in conductor.images:
             if self._report(conductor, image.log.region):
                 found += 1
-                conductor.core.receiver.reject_image(image.native, _REASON)
+                image.native.reject(_REASON)
                 image.native.end_lost()
         if self._report(conductor, self._cnc):
             found += 1

@@ -25,7 +25,7 @@ def reject_image(conductor: DriverConductor, image_correlation_id: int, position
     image = conductor.images.find(image_correlation_id)
     publication = conductor.publications.find(image_correlation_id)
     if image is not None:
-        core.receiver.reject_image(image.native, reason)
+        image.native.reject(reason)
     elif publication is not None and isinstance(publication.native, IpcPublication):
         _reject_ipc(conductor, publication.native, reason)
     else:

@@ -11,13 +11,13 @@ cdef class ChannelEndpoint:
     cdef SystemCounters system
     cdef readonly int32_t ttl
     cdef readonly str channel
-    cdef EventQueue events                  # of the agent that it was added to
+    cdef EventQueue events                  # None: failures are not told
     cdef int64_t _last_error_ns[ERROR_CODES_MAX]    # by code
     cdef int64_t _last_error[ERROR_CODES_MAX]
     cdef int64_t _reports_since_ns
     cdef int _reports
     cdef object __weakref__
 
-    cdef int set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1
+    cdef int set_up(self, DatagramPort port, SystemCounters system, EventQueue events, int32_t ttl, str channel) except -1
     # Tell the conductor of a failure (NATIVE_ERROR), the same one at most once a second.
     cdef void report(self, int code, int64_t a, int64_t b, int64_t now_ns) noexcept nogil

@@ -13,10 +13,11 @@ cdef class ChannelEndpoint:
     Created by the conductor, used by its agent between add_endpoint and the event that says that it was removed, then closed.
     """
 
-    cdef int set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1:
+    cdef int set_up(self, DatagramPort port, SystemCounters system, EventQueue events, int32_t ttl, str channel) except -1:
         cdef int i
         self.port = port
         self.system = system
+        self.events = events
         self.ttl = ttl
         self.channel = channel
         self._reports_since_ns = INT64_MIN // 2

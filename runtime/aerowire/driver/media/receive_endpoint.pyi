@@ -4,6 +4,7 @@ from aerowire.base.address import AddressTuple
 from aerowire.base.ports import DatagramPort
 from aerowire.driver.media.channel_endpoint import ChannelEndpoint
 from aerowire.driver.media.receive_transport import ReceiveTransport
+from aerowire.driver.queues.events import EventQueue
 from aerowire.driver.queues.system_counters import SystemCounters
 
 @final
@@ -27,6 +28,7 @@ class ReceiveEndpoint(ChannelEndpoint):
         named_control: bool = False,
         ttl: int = 0,
         channel: str = "",
+        events: EventQueue | None = None,
     ) -> None: ...
     def hold(self, transport: ReceiveTransport) -> None: ...
     def let_go(self, transport: ReceiveTransport) -> None: ...

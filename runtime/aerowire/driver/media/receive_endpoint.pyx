@@ -7,7 +7,7 @@ cimport cython
 from aerowire.base.ports cimport Datagram, DatagramPort, datagram_to_peer
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_ERROR_FRAMES_SENT, SYSTEM_COUNTER_SHORT_SENDS
 from aerowire.codecs.native.transport cimport ERROR_FRAME_LENGTH_MAX, GROUP_TAG_LENGTH, NAK_LENGTH, RESPONSE_SETUP_LENGTH, RTTM_LENGTH, SM_FLAGS_SEND_SETUP, STATUS_MESSAGE_LENGTH
-from aerowire.driver.queues.events cimport ERROR_SEND_FAILED
+from aerowire.driver.queues.events cimport ERROR_SEND_FAILED, EventQueue
 from aerowire.driver.queues.system_counters cimport SystemCounters
 from aerowire.ipc.counters cimport counter_atomic_add
 from aerowire.protocol.frame_build cimport build_error, build_nak, build_response_setup, build_rttm, build_status_message
@@ -23,8 +23,8 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
 
     def __cinit__(self, DatagramPort port, SystemCounters system not None, *, int64_t receiver_id, group_tag=None,
                   stream_session_limit=None, image_limit=None, int64_t image_rate=0, multicast_control=None, explicit_control=None, bint named_control=False,
-                  int32_t ttl=0, str channel=""):
-        self.set_up(port, system, ttl, channel)
+                  int32_t ttl=0, str channel="", EventQueue events=None):
+        self.set_up(port, system, events, ttl, channel)
         self.dispatcher = DataPacketDispatcher(session_limit=stream_session_limit, image_limit=image_limit, image_rate=image_rate)
         self.receiver_id = receiver_id
         self.has_group_tag = group_tag is not None

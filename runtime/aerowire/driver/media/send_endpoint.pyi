@@ -2,6 +2,7 @@ from typing import final
 
 from aerowire.base.ports import ClockPort, DatagramPort
 from aerowire.driver.media.channel_endpoint import ChannelEndpoint
+from aerowire.driver.queues.events import EventQueue
 from aerowire.driver.queues.system_counters import SystemCounters
 from aerowire.ipc.counters import CountersReader
 from aerowire.protocol.destinations import Destinations
@@ -32,6 +33,7 @@ class SendEndpoint(ChannelEndpoint):
         stamp_clock: ClockPort | None = None,
         stamp_offset: int = -1,
         now_ns: int = 0,
+        events: EventQueue | None = None,
     ) -> None: ...
 
 @final

@@ -10,7 +10,7 @@ from aerowire.base.ports cimport ClockPort, Datagram, DatagramPort, datagram_to_
 from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_ACTIVE, CHANNEL_STATUS_ERRORED
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_SHORT_SENDS
 from aerowire.codecs.native.transport cimport DATA_FLAGS_BEGIN, DATA_HEADER_LENGTH, FRAME_TYPE_DATA, data_header_flags, data_header_type
-from aerowire.driver.queues.events cimport ERROR_RECEIVERS_FULL, ERROR_SEND_FAILED, ERROR_TABLE_FULL
+from aerowire.driver.queues.events cimport ERROR_RECEIVERS_FULL, ERROR_SEND_FAILED, ERROR_TABLE_FULL, EventQueue
 from aerowire.driver.queues.system_counters cimport OWN_COUNTER_RECEIVERS_REFUSED, SystemCounters
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_increment, counter_set
 from aerowire.memory.atomics cimport cas_i64
@@ -32,10 +32,10 @@ cdef class SendEndpoint(ChannelEndpoint):
 
     def __cinit__(self, DatagramPort port not None, SystemCounters system not None, *, int32_t ttl=0, bint group=False, str channel="",
                   peer=None, Destinations destinations=None, CountersReader counters=None, int32_t destination_count_id=-1, int32_t status_id=-1,
-                  bint named=False, ClockPort stamp_clock=None, int32_t stamp_offset=NO_STAMP_OFFSET, int64_t now_ns=0):
+                  bint named=False, ClockPort stamp_clock=None, int32_t stamp_offset=NO_STAMP_OFFSET, int64_t now_ns=0, EventQueue events=None):
         if stamp_clock is not None and stamp_offset < -DATA_HEADER_LENGTH:
             raise ValueError(f"time stamp offset: expected at least {-DATA_HEADER_LENGTH}, actual {stamp_offset}")
-        self.set_up(port, system, ttl, channel)
+        self.set_up(port, system, events, ttl, channel)
         self.publications = PointerMap(PUBLICATIONS_MAX)
         self.group = group
         self.destinations = destinations

@@ -18,114 +18,25 @@ from aerowire.memory.atomics cimport cas_i64, load_acquire_i64, load_relaxed_i64
 from aerowire.system.wakeup cimport Wakeup
 
 
-class EventType(IntEnum):
-    """What happened; docs of each in the conductor's handler table."""
-
-    CREATE_IMAGE = EVENT_CREATE_IMAGE
-    IMAGE_LINGER = EVENT_IMAGE_LINGER
-    IMAGE_DONE = EVENT_IMAGE_DONE
-    IMAGE_REMOVED = EVENT_IMAGE_REMOVED
-    PUBLICATION_LINGER = EVENT_PUBLICATION_LINGER
-    PUBLICATION_DONE = EVENT_PUBLICATION_DONE
-    PUBLICATION_REMOVED = EVENT_PUBLICATION_REMOVED
-    SUBSCRIBER_LINKED = EVENT_SUBSCRIBER_LINKED
-    SUBSCRIBER_UNLINKED = EVENT_SUBSCRIBER_UNLINKED
-    CLIENT_TIMEOUT = EVENT_CLIENT_TIMEOUT
-    SEND_ENDPOINT_REMOVED = EVENT_SEND_ENDPOINT_REMOVED
-    RECEIVE_ENDPOINT_REMOVED = EVENT_RECEIVE_ENDPOINT_REMOVED
-    COMMANDS_BLOCKED = EVENT_COMMANDS_BLOCKED
-    PUBLICATION_ERROR = EVENT_PUBLICATION_ERROR
-    NATIVE_ERROR = EVENT_NATIVE_ERROR
-    RECEIVE_DESTINATION_REMOVED = EVENT_RECEIVE_DESTINATION_REMOVED
-    RESPONSE_SETUP = EVENT_RESPONSE_SETUP
-    RESPONSE_CONNECTED = EVENT_RESPONSE_CONNECTED
-    SEND_NAME_SILENT = EVENT_SEND_NAME_SILENT
-    CONTROL_NAME_SILENT = EVENT_CONTROL_NAME_SILENT
-    SUBSCRIBER_UNAVAILABLE = EVENT_SUBSCRIBER_UNAVAILABLE
-    SUBSCRIBER_AVAILABLE = EVENT_SUBSCRIBER_AVAILABLE
-    SUBSCRIBER_DROPPED = EVENT_SUBSCRIBER_DROPPED
-    COOL_DOWN_OVER = EVENT_COOL_DOWN_OVER
-    MALFORMED_FRAME = EVENT_MALFORMED_FRAME
-
-
-class NativeErrorCode(IntEnum):
-    """What an agent could not do."""
-
-    SEND_FAILED = ERROR_SEND_FAILED
-    RECEIVE_FAILED = ERROR_RECEIVE_FAILED
-    SESSION_LIMIT = ERROR_SESSION_LIMIT
-    TABLE_FULL = ERROR_TABLE_FULL
-    IMAGE_LIMIT = ERROR_IMAGE_LIMIT
-    IMAGE_RATE = ERROR_IMAGE_RATE
-    SETUP_REQUESTS = ERROR_SETUP_REQUESTS
-    RECEIVERS_FULL = ERROR_RECEIVERS_FULL
-    RETRANSMIT_RATE = ERROR_RETRANSMIT_RATE
-    END_DISBELIEVED = ERROR_END_DISBELIEVED
-
-    @property
-    def text(self):
-        """What happened, in words."""
-        return ERROR_TEXTS.get(self, self.name.lower().replace("_", " "))
-
-
-ERROR_TEXTS = {
-    NativeErrorCode.SESSION_LIMIT: "too many sessions of a stream (aeron.driver.stream.session.limit)",
-    NativeErrorCode.IMAGE_LIMIT: "too many images of an endpoint (aeron.receiver.image.limit)",
-    NativeErrorCode.IMAGE_RATE: "too many new images in a second (aeron.receiver.image.rate)",
-    NativeErrorCode.SETUP_REQUESTS: "too many unknown sessions in a second, not asked for their set-up",
-    NativeErrorCode.RECEIVERS_FULL: "too many receivers of a publication, further ones are not waited for",
-    NativeErrorCode.RETRANSMIT_RATE: "too many bytes to send again in a second (aeron.retransmit.byte.rate)",
-    NativeErrorCode.END_DISBELIEVED: "an end of a stream that other frames of the stream contradict",
-}
-
-
-FIELDS = {
-    EventType.CREATE_IMAGE: ("session_id", "stream_id", "initial_term_id", "active_term_id", "term_offset", "term_length", "mtu", "flags",
-                             "ttl", "transport_index"),
-    EventType.PUBLICATION_LINGER: ("revoked",),
-    EventType.SUBSCRIBER_LINKED: ("position_id", "position", "registration_id", "accepted"),
-    EventType.SUBSCRIBER_UNLINKED: ("position_id", "registration_id"),
-    EventType.CLIENT_TIMEOUT: ("client_id", "heartbeat_counter_id", "closed"),
-    EventType.PUBLICATION_ERROR: ("receiver_id", "group_tag", "error_code", "destination_registration_id"),
-    EventType.RESPONSE_SETUP: ("response_session_id",),
-    EventType.CONTROL_NAME_SILENT: ("transport_index",),
-    EventType.SEND_NAME_SILENT: ("destination_registration_id",),
-    EventType.NATIVE_ERROR: ("code", "a", "b"),
-    EventType.SUBSCRIBER_UNAVAILABLE: ("position_id", "registration_id"),
-    EventType.SUBSCRIBER_AVAILABLE: ("position_id", "registration_id", "position"),
-    EventType.SUBSCRIBER_DROPPED: ("position_id", "registration_id"),
-    EventType.MALFORMED_FRAME: ("position", "frame_length", "room"),
-}
-NO_FIELDS = ()
-ANSWERS = frozenset({EVENT_SUBSCRIBER_LINKED, EVENT_SUBSCRIBER_UNLINKED, EVENT_RECEIVE_DESTINATION_REMOVED})
-FINAL = frozenset({EVENT_IMAGE_REMOVED, EVENT_PUBLICATION_REMOVED, EVENT_SEND_ENDPOINT_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED})
+EventType = IntEnum("EventType", {name.removeprefix("EVENT_"): int(code) for name, code in EventCode.__members__.items()})
+NativeErrorCode = IntEnum("NativeErrorCode", {name.removeprefix("ERROR_"): int(code) for name, code in NativeError.__members__.items()})
 
 
 class Event:
-    """One event: `type`, `subject` and the attributes that FIELDS names for its type; addresses are (host, port) or None."""
+    """One event: `values` are the handler's arguments, and more that mean nothing; addresses are (host, port) or None."""
 
-    def __init__(self, type, subject, values, control_address, source_address, message):
+    __slots__ = ("type", "subject", "values", "control_address", "source_address", "message")
+
+    def __init__(self, type, subject, values, control_address=None, source_address=None, message=""):
         self.type = type
         self.subject = subject
+        self.values = values
         self.control_address = control_address
         self.source_address = source_address
         self.message = message
-        self.__dict__.update(zip(FIELDS.get(type, NO_FIELDS), values))
 
-    def describe(self):
-        """Return one line for the error log and for debugging."""
-        fields = ", ".join(f"{name}={getattr(self, name)}" for name in FIELDS.get(self.type, NO_FIELDS))
-        if self.type == EventType.NATIVE_ERROR:
-            import os
-
-            code = NativeErrorCode(self.code)
-            what = code.text
-            where = getattr(self.subject, "channel", None) or type(self.subject).__name__
-            detail = os.strerror(self.a) if code in (NativeErrorCode.SEND_FAILED, NativeErrorCode.RECEIVE_FAILED) else f"stream {self.a} session {self.b}"
-            return f"{what}: {detail} at {where}"
-        return f"{self.type.name}({fields})"
-
-    __repr__ = describe
+    def __repr__(self):
+        return f"{self.type.name}{self.values}"
 
 
 @cython.final
@@ -280,9 +191,9 @@ cdef class EventQueue:
             events.append(Event(EventType(record.type), subject, [record.values[i] for i in range(EVENT_VALUES)],
                                 address_to(&record.control), address_to(&record.source),
                                 record.text[:record.text_length].decode("utf-8", "replace")))
-            if record.type in FINAL:
+            if record.type & EVENT_FINAL:
                 self._held.pop(id(subject), None)
-            elif record.type in ANSWERS:
+            elif record.type & EVENT_ANSWER:
                 self.answered(subject)
             store_release_i64(&record.sequence, self._head + self._capacity)
             store_release_i64(&self._head, self._head + 1)

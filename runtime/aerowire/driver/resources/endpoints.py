@@ -183,6 +183,7 @@ class Endpoints:
             named_control=channel.has_named_control,
             ttl=multicast_ttl(channel, context),
             channel=channel.original,
+            events=core.events,
         )
         entry = ReceiveChannel(channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native)
         core.receiver.add_endpoint(native)
@@ -301,6 +302,7 @@ class Endpoints:
             stamp_clock=core.ports.clock if is_stamped else None,
             stamp_offset=channel.channel_snd_timestamp_offset,
             now_ns=core.ports.clock.now_ns(),
+            events=core.events,
         )
 
     def _naming_holder(self, error: PortInUseError, wanted: SocketAddress) -> PortInUseError:

@@ -25,13 +25,29 @@ from aerowire.logbuffer.descriptor import position_of
 
 if TYPE_CHECKING:
     from aerowire.driver.conductor.driver_core import DriverCore
-    from aerowire.driver.queues.events import Event
     from aerowire.driver.resources.endpoints import Endpoints, ReceiveChannel
     from aerowire.driver.resources.subscription_links import Subscription
     from aerowire.driver.resources.subscriptions import Subscriptions
     from aerowire.protocol.congestion_control import CongestionControl
 
 _IMAGE_COUNTERS = (CounterType.RCV_HWM, CounterType.RCV_POS, CounterType.RCV_NAKS_SENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """A SETUP frame that a receiver has heard and wants an image for, and where it came from."""
+
+    session_id: int
+    stream_id: int
+    initial_term_id: int
+    active_term_id: int
+    term_offset: int
+    term_length: int
+    mtu: int
+    flags: int
+    transport_index: int
+    control_address: tuple[str, int] | None
+    source_address: tuple[str, int] | None
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +96,7 @@ class Images:
         """Return the image that an event is about."""
         return self._by_native.get(native)
 
-    def on_setup(self, native_endpoint: object, setup: Event, correlation_id: int | None = None) -> None:
+    def on_setup(self, native_endpoint: object, setup: Setup, correlation_id: int | None = None) -> None:
         """Make an image for everybody who subscribed to the stream; on failure the receiver may ask again.
 
         Raises LogNotReadyError, whose identity is to be passed as `correlation_id` when it is tried again.
@@ -140,7 +156,7 @@ class Images:
             self._core.logs.free_later(image.log)
         self._by_native.clear()
 
-    def _make(self, endpoint: ReceiveChannel, setup: Event, correlation_id: int | None) -> bool:
+    def _make(self, endpoint: ReceiveChannel, setup: Setup, correlation_id: int | None) -> bool:
         where = f"SETUP from {_identity(setup.source_address)} on {endpoint.channel.original}"
         check_mtu_length(where, setup.mtu)
         check_term_length(where, setup.term_length)
@@ -164,7 +180,7 @@ class Images:
         return True
 
     def _create(
-        self, endpoint: ReceiveChannel, setup: Event, params: SubscriptionParams, subscribers: list[Subscription], correlation_id: int
+        self, endpoint: ReceiveChannel, setup: Setup, params: SubscriptionParams, subscribers: list[Subscription], correlation_id: int
     ) -> None:
         core = self._core
         first = subscribers[0]
@@ -176,7 +192,7 @@ class Images:
         join_position = position_of(setup.active_term_id, setup.term_offset, setup.term_length, setup.initial_term_id)
         try:
             congestion_control, indicator_ids = make_congestion_control(
-                core, endpoint.channel, setup, params.receiver_window_length, correlation_id
+                core, endpoint.channel, setup.session_id, setup.stream_id, setup.mtu, params.receiver_window_length, correlation_id
             )
             for counter_type in _IMAGE_COUNTERS:
                 counter_ids[counter_type] = core.counters.stream(
@@ -230,7 +246,7 @@ class Images:
     def _create_log(
         self,
         endpoint: ReceiveChannel,
-        setup: Event,
+        setup: Setup,
         params: SubscriptionParams,
         first: Subscription,
         correlation_id: int,
@@ -267,7 +283,7 @@ class Images:
     def _make_native(
         self,
         endpoint: ReceiveChannel,
-        setup: Event,
+        setup: Setup,
         params: SubscriptionParams,
         first: Subscription,
         correlation_id: int,
