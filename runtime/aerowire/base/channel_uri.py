@@ -32,7 +32,7 @@ PROTOTYPE_CORRELATION_ID = "prototype"
 
 @dataclass(slots=True)
 class ChannelUri:
-    """A parsed channel URI.
+    """A parsed channel URI; `original` is the text that was parsed.
 
     Invariant: `media` is udp or ipc.
     """
@@ -40,6 +40,7 @@ class ChannelUri:
     media: str
     parameters: dict[str, str] = field(default_factory=dict)
     is_spy: bool = False
+    original: str = field(default="", compare=False, repr=False)
 
     @classmethod
     def parse(cls, text: str) -> ChannelUri:
@@ -58,7 +59,7 @@ class ChannelUri:
         if media not in {MEDIA_UDP, MEDIA_IPC}:
             raise _error("channel URI has an unknown media", text, f"{MEDIA_UDP} or {MEDIA_IPC}", repr(media))
         parameters = dict(_split_parameters(text, tail)) if separator else {}
-        return cls(media, parameters, is_spy)
+        return cls(media, parameters, is_spy, text)
 
     @property
     def is_ipc(self) -> bool:

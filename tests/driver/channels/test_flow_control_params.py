@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import AerowireError, ChannelValueError, ConfigurationError
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.flow_control_params import FlowControlParams, Strategy
@@ -23,7 +24,7 @@ def context(**options: Any) -> Context:
 
 def params(fc: str | None, endpoint: str = "224.20.30.39:24326", **options: Any) -> FlowControlParams:
     text = f"aeron:udp?endpoint={endpoint}" + ("" if fc is None else f"|fc={fc}")
-    return FlowControlParams.of(UdpChannel.parse(text, interfaces=lambda: [LOOPBACK]), context(**options))
+    return FlowControlParams.of(UdpChannel.resolve(ChannelUri.parse(text), interfaces=lambda: [LOOPBACK]), context(**options))
 
 
 def test_a_group_follows_the_fastest_by_default() -> None:

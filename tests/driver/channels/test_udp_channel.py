@@ -25,7 +25,7 @@ HOSTS = {"localhost": "127.0.0.1", "inside": "192.168.1.20", "six": "2001:db8::6
 
 
 def parse(text: str, *, is_destination: bool = False) -> UdpChannel:
-    return UdpChannel.parse(text, resolver=HOSTS.get, interfaces=lambda: INTERFACES, is_destination=is_destination)
+    return UdpChannel.resolve(ChannelUri.parse(text), resolver=HOSTS.get, interfaces=lambda: INTERFACES, is_destination=is_destination)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +148,6 @@ def test_the_name_in_an_interface_is_looked_up_where_looking_up_may_take_long() 
 
 
 def test_a_link_local_control_address_keeps_its_interface() -> None:
-    channel = UdpChannel.parse("aeron:udp?endpoint=[fe80::2%7]:40124|control=[fe80::1%7]:40123")
+    channel = UdpChannel.resolve(ChannelUri.parse("aeron:udp?endpoint=[fe80::2%7]:40124|control=[fe80::1%7]:40123"))
     assert explicit_control(channel) == ("fe80::1", 40123, 0, 7)
     assert receiver_socket(channel, Context(environ={}), 0, 0).bind == SocketAddress("fe80::2", 40124, 7)

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import RegistrationError
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.conductor.client_command_adapter import correlation_id_of, dispatch
+
+IPC = ChannelUri.parse("aeron:ipc")
 
 
 class Recorder:
@@ -30,8 +33,8 @@ def call(message_type: int, body: bytes) -> tuple[Any, ...]:
 
 def test_add_publication_by_literal_bytes() -> None:
     body = struct.pack("<qqii", 7, 8, 1001, 9) + b"aeron:ipc"
-    assert call(0x01, body) == ("on_add_publication", "aeron:ipc", 1001, 8, 7, ("is_exclusive", False))
-    assert call(0x03, body) == ("on_add_publication", "aeron:ipc", 1001, 8, 7, ("is_exclusive", True))
+    assert call(0x01, body) == ("on_add_publication", IPC, 1001, 8, 7, ("is_exclusive", False))
+    assert call(0x03, body) == ("on_add_publication", IPC, 1001, 8, 7, ("is_exclusive", True))
 
 
 def test_remove_publication_in_both_lengths() -> None:
@@ -49,8 +52,8 @@ def test_add_counter_pads_its_key_to_four_bytes() -> None:
     [
         (
             commands.CommandType.ADD_SUBSCRIPTION,
-            commands.AddSubscriptionEncoder.encode(client_id=1, correlation_id=2, stream_id=3, channel="c"),
-            ("on_add_subscription", "c", 3, 2, 1),
+            commands.AddSubscriptionEncoder.encode(client_id=1, correlation_id=2, stream_id=3, channel="aeron:ipc"),
+            ("on_add_subscription", IPC, 3, 2, 1),
         ),
         (
             commands.CommandType.REMOVE_SUBSCRIPTION,
@@ -82,13 +85,13 @@ def test_add_counter_pads_its_key_to_four_bytes() -> None:
         ),
         (
             commands.CommandType.ADD_DESTINATION,
-            commands.AddDestinationEncoder.encode(correlation_id=2, registration_id=3, channel="c"),
-            ("on_add_send_destination", 2, 3, "c"),
+            commands.AddDestinationEncoder.encode(correlation_id=2, registration_id=3, channel="aeron:ipc"),
+            ("on_add_send_destination", 2, 3, IPC),
         ),
         (
             commands.CommandType.REMOVE_DESTINATION,
-            commands.RemoveDestinationEncoder.encode(correlation_id=2, registration_id=3, channel="c"),
-            ("on_remove_send_destination", 2, 3, "c"),
+            commands.RemoveDestinationEncoder.encode(correlation_id=2, registration_id=3, channel="aeron:ipc"),
+            ("on_remove_send_destination", 2, 3, IPC),
         ),
         (
             commands.CommandType.REMOVE_DESTINATION_BY_ID,
@@ -97,8 +100,8 @@ def test_add_counter_pads_its_key_to_four_bytes() -> None:
         ),
         (
             commands.CommandType.REMOVE_RCV_DESTINATION,
-            commands.RemoveRcvDestinationEncoder.encode(registration_id=3, channel="c"),
-            ("on_remove_receive_destination", 0, 3, "c"),
+            commands.RemoveRcvDestinationEncoder.encode(registration_id=3, channel="aeron:ipc"),
+            ("on_remove_receive_destination", 0, 3, IPC),
         ),
     ],
 )

@@ -70,8 +70,10 @@ class ChannelTarget:
                 raise FindingError(f"{text!r} differs from itself when it is written and parsed")
         for parse in (
             check_channel,
-            lambda text: UdpChannel.parse(text, resolver=self._resolve, interfaces=lambda: INTERFACES),
-            lambda text: UdpChannel.parse(text, resolver=self._resolve, interfaces=lambda: INTERFACES, is_destination=True),
+            lambda text: UdpChannel.resolve(ChannelUri.parse(text), resolver=self._resolve, interfaces=lambda: INTERFACES),
+            lambda text: UdpChannel.resolve(
+                ChannelUri.parse(text), resolver=self._resolve, interfaces=lambda: INTERFACES, is_destination=True
+            ),
         ):
             try:
                 parse(text)

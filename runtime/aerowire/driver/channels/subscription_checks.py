@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from aerowire.base.channel_uri import MEDIA_IPC
 from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.udp_channel import RESERVED_VALUE_OFFSET, TIMESTAMP_OFFSET_NONE, UdpChannel
-
-
-def is_ipc_channel(channel: str) -> bool:
-    """Return whether a command's channel is IPC by its beginning, which decides who parses it. Aeron: ClientCommandAdapter."""
-    return channel.startswith(f"aeron:{MEDIA_IPC}")
 
 
 def check_network(channel: UdpChannel) -> None:

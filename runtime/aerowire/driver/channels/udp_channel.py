@@ -47,13 +47,12 @@ class ControlMode(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UdpChannel:
-    """A parsed and resolved UDP channel.
+    """A UDP channel and the addresses that it names.
 
     Invariant: two channels with equal `canonical_form` can share one socket.
     """
 
     uri: ChannelUri
-    original: str
     canonical_form: str
     control_mode: ControlMode
     remote_data: SocketAddress
@@ -73,6 +72,11 @@ class UdpChannel:
     nak_delay_ns: int | None
     channel_rcv_timestamp_offset: int
     channel_snd_timestamp_offset: int
+
+    @property
+    def original(self) -> str:
+        """The channel as a client wrote it."""
+        return self.uri.original
 
     @property
     def is_multi_destination(self) -> bool:
@@ -120,29 +124,27 @@ class UdpChannel:
         if self.tag is None or self.tag != other.tag:
             return False
         if other.control_mode not in {ControlMode.NONE, self.control_mode}:
-            raise _value_error(
-                other.original, "tags", "tag matches a channel of another control-mode", self.original, ErrorCode.GENERIC_ERROR
-            )
+            raise _value_error(other.uri, "tags", "tag matches a channel of another control-mode", self.original, ErrorCode.GENERIC_ERROR)
         is_wildcard = other.remote_data.is_any and other.remote_data.port == 0 and other.local_data.is_any and other.local_data.port == 0
         if not is_wildcard and (remote or self.remote_data, local or self.local_data) != (other.remote_data, other.local_data):
             raise _value_error(
-                other.original, "tags", "tag matches a channel of another endpoint or control", self.original, ErrorCode.GENERIC_ERROR
+                other.uri, "tags", "tag matches a channel of another endpoint or control", self.original, ErrorCode.GENERIC_ERROR
             )
         return True
 
     @classmethod
-    def parse(
+    def resolve(
         cls,
-        text: str,
+        uri: ChannelUri,
         *,
         resolver: NameResolver = resolve_with_system,
         interfaces: InterfaceLister = list_interfaces,
         is_destination: bool = False,
     ) -> UdpChannel:
-        """Parse `text`; may block in `resolver`. Raises a ChannelError with the code that the client is told."""
-        uri = ChannelUri.parse(text)
+        """Find the addresses that `uri` names; may block in `resolver`. Raises a ChannelError with the code that the client is told."""
+        text = uri.original
         if not uri.is_udp:
-            raise _value_error(text, "media", "channel is not a UDP channel", "aeron:udp")
+            raise _value_error(uri, "media", "channel is not a UDP channel", "aeron:udp")
         endpoint = _address(uri, text, "endpoint", resolver)
         control = _address(uri, text, "control", resolver)
         control_mode = _control_mode(uri.get("control-mode"))
@@ -151,11 +153,10 @@ class UdpChannel:
         suffix = "" if is_destination else _suffix(uri, endpoint, control)
         remote = endpoint or (ANY_IPV6 if control is not None and control.is_ipv6 else ANY_IPV4)
         if control is not None and control.is_ipv6 != remote.is_ipv6:
-            raise _value_error(text, "control", "control and endpoint differ in family", "addresses of one family")
+            raise _value_error(uri, "control", "control and endpoint differ in family", "addresses of one family")
         remote_control, local, interface, canonical = _resolve_local(uri, text, remote, control, interfaces, resolver)
         return cls(
             uri=uri,
-            original=text,
             canonical_form=canonical + suffix,
             control_mode=control_mode,
             remote_data=remote,
@@ -235,17 +236,17 @@ def _resolve_local(
     select = partial(resolve_interface, text, uri.get("interface"), is_ipv6=remote.is_ipv6, lister=interfaces, resolver=resolver)
     if remote.is_multicast:
         local, interface = select(is_multicast=True)
-        return _multicast_control(text, remote), local, interface, _canonicalise(None, local, None, remote)
+        return _multicast_control(uri, remote), local, interface, _canonicalise(None, local, None, remote)
     if control is not None:
         return remote, control, None, _canonicalise(uri.get("control"), control, uri.get("endpoint"), remote)
     local, interface = select(is_multicast=False)
     return remote, local, interface, _canonicalise(None, local, uri.get("endpoint"), remote)
 
 
-def _multicast_control(text: str, data: SocketAddress) -> SocketAddress:
+def _multicast_control(uri: ChannelUri, data: SocketAddress) -> SocketAddress:
     octets = data.ip.packed
     if octets[-1] % 2 == 0:
-        raise _value_error(text, "endpoint", "multicast data address is even", "an odd last byte; control uses the next address")
+        raise _value_error(uri, "endpoint", "multicast data address is even", "an odd last byte; control uses the next address")
     # The last byte alone counts on, from 255 to 0.
     control = ipaddress.ip_address(octets[:-1] + bytes([(octets[-1] + 1) % 256]))
     return SocketAddress(str(control), data.port, data.scope_id)
@@ -264,7 +265,7 @@ def _control_mode(text: str | None) -> ControlMode:
 def _ttl(values: ChannelValues) -> int:
     ttl = values.integer("ttl", 0)
     if not 0 <= ttl <= TTL_MAX:
-        raise _value_error(str(values.uri), "ttl", "ttl is impossible", f"0 to {TTL_MAX}", ErrorCode.GENERIC_ERROR)
+        raise _value_error(values.uri, "ttl", "ttl is impossible", f"0 to {TTL_MAX}", ErrorCode.GENERIC_ERROR)
     return ttl
 
 
@@ -272,8 +273,10 @@ def _timestamp_offset(values: ChannelValues, key: str) -> int:
     return values.timestamp_offset(key, none=TIMESTAMP_OFFSET_NONE, reserved=RESERVED_VALUE_OFFSET)
 
 
-def _value_error(text: str, key: str, what: str, expected: str, error_code: ErrorCode = ErrorCode.INVALID_CHANNEL) -> ChannelValueError:
-    actual = ChannelUri.parse(text).get(key)
+def _value_error(
+    uri: ChannelUri, key: str, what: str, expected: str, error_code: ErrorCode = ErrorCode.INVALID_CHANNEL
+) -> ChannelValueError:
+    actual = uri.get(key)
     return ChannelValueError(
-        what, where=text, expected=expected, actual=None if actual is None else f"{key}={actual}", error_code=error_code
+        what, where=uri.original, expected=expected, actual=None if actual is None else f"{key}={actual}", error_code=error_code
     )

@@ -1,10 +1,11 @@
-"""Commands of clients: decoded, and handed on by a table of handlers. Aeron: ClientCommandAdapter."""
+"""Commands of clients: decoded, their channel parsed, and handed on by a table of handlers. Aeron: ClientCommandAdapter."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import RegistrationError
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
@@ -14,15 +15,17 @@ from aerowire.codecs.tables.errors import ErrorCode
 class CommandHandler(Protocol):
     """What the conductor does for clients; each method answers, or raises an error with the wire code for the client."""
 
-    def on_add_publication(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None: ...
+    def on_add_publication(
+        self, channel: ChannelUri, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool
+    ) -> None: ...
     def on_remove_publication(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None: ...
-    def on_add_subscription(self, channel: str, stream_id: int, correlation_id: int, client_id: int) -> None: ...
+    def on_add_subscription(self, channel: ChannelUri, stream_id: int, correlation_id: int, client_id: int) -> None: ...
     def on_remove_subscription(self, correlation_id: int, registration_id: int) -> None: ...
-    def on_add_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None: ...
-    def on_remove_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None: ...
+    def on_add_send_destination(self, correlation_id: int, registration_id: int, channel: ChannelUri) -> None: ...
+    def on_remove_send_destination(self, correlation_id: int, registration_id: int, channel: ChannelUri) -> None: ...
     def on_remove_destination_by_id(self, correlation_id: int, registration_id: int, destination_registration_id: int) -> None: ...
-    def on_add_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None: ...
-    def on_remove_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None: ...
+    def on_add_receive_destination(self, correlation_id: int, registration_id: int, channel: ChannelUri) -> None: ...
+    def on_remove_receive_destination(self, correlation_id: int, registration_id: int, channel: ChannelUri) -> None: ...
     def on_client_keepalive(self, client_id: int) -> None: ...
     def on_client_close(self, client_id: int) -> None: ...
     def on_add_counter(self, correlation_id: int, client_id: int, type_id: int, key: bytes, label: str) -> None: ...
@@ -89,7 +92,7 @@ def _add_publication(is_exclusive: bool) -> Callable[[CommandHandler, memoryview
         command = commands.AddPublicationDecoder(body)
         channel = command.channel
         return lambda: handler.on_add_publication(
-            channel, command.stream_id, command.correlation_id, command.client_id, is_exclusive=is_exclusive
+            ChannelUri.parse(channel), command.stream_id, command.correlation_id, command.client_id, is_exclusive=is_exclusive
         )
 
     return decode
@@ -104,7 +107,7 @@ def _remove_publication(handler: CommandHandler, body: memoryview) -> Callable[[
 def _add_subscription(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
     command = commands.AddSubscriptionDecoder(body)
     channel = command.channel
-    return lambda: handler.on_add_subscription(channel, command.stream_id, command.correlation_id, command.client_id)
+    return lambda: handler.on_add_subscription(ChannelUri.parse(channel), command.stream_id, command.correlation_id, command.client_id)
 
 
 def _remove_subscription(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
@@ -115,13 +118,13 @@ def _remove_subscription(handler: CommandHandler, body: memoryview) -> Callable[
 def _add_send_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
     command = commands.AddDestinationDecoder(body)
     channel = command.channel
-    return lambda: handler.on_add_send_destination(command.correlation_id, command.registration_id, channel)
+    return lambda: handler.on_add_send_destination(command.correlation_id, command.registration_id, ChannelUri.parse(channel))
 
 
 def _remove_send_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
     command = commands.RemoveDestinationDecoder(body)
     channel = command.channel
-    return lambda: handler.on_remove_send_destination(command.correlation_id, command.registration_id, channel)
+    return lambda: handler.on_remove_send_destination(command.correlation_id, command.registration_id, ChannelUri.parse(channel))
 
 
 def _remove_destination_by_id(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
@@ -134,13 +137,13 @@ def _remove_destination_by_id(handler: CommandHandler, body: memoryview) -> Call
 def _add_receive_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
     command = commands.AddRcvDestinationDecoder(body)
     channel = command.channel
-    return lambda: handler.on_add_receive_destination(command.correlation_id, command.registration_id, channel)
+    return lambda: handler.on_add_receive_destination(command.correlation_id, command.registration_id, ChannelUri.parse(channel))
 
 
 def _remove_receive_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
     command = commands.RemoveRcvDestinationDecoder(body)
     channel = command.channel
-    return lambda: handler.on_remove_receive_destination(command.correlation_id, command.registration_id, channel)
+    return lambda: handler.on_remove_receive_destination(command.correlation_id, command.registration_id, ChannelUri.parse(channel))
 
 
 def _client_keepalive(handler: CommandHandler, body: memoryview) -> Callable[[], None]:

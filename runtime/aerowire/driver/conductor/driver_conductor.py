@@ -6,21 +6,16 @@ Its thread sleeps until the event queue is woken. No running stream depends on i
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
 
 from aerowire.base.agent import Agent
-from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
 from aerowire.base.errors import AerowireError, RegistrationError, StorageSpaceError
-from aerowire.base.socket_address import SocketAddress
 from aerowire.base.units import INT64_MAX
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.channels.socket_address import is_numeric, parse_address
-from aerowire.driver.channels.subscription_checks import is_ipc_channel
-from aerowire.driver.channels.udp_channel import UdpChannel, names_to_resolve
 from aerowire.driver.conductor import agent_events, client_command_adapter
+from aerowire.driver.conductor.channel_lookups import ChannelLookups
 from aerowire.driver.conductor.damage_reports import repair_to_clients, report_skipped_commands
 from aerowire.driver.conductor.error_recorder import describe, is_storage_error
 from aerowire.driver.conductor.rejections import reject_image
@@ -31,7 +26,7 @@ from aerowire.driver.resources.images import Images
 from aerowire.driver.resources.local_subscription_links import link_publication, link_subscription
 from aerowire.driver.resources.logs import LogNotReadyError
 from aerowire.driver.resources.publications import Publications
-from aerowire.driver.resources.receive_destinations import ReceiveDestinations, check_destination, is_network_destination
+from aerowire.driver.resources.receive_destinations import ReceiveDestinations, check_destination
 from aerowire.driver.resources.reresolution import ReResolution
 from aerowire.driver.resources.send_destinations import SendDestinations, check_send_destination, endpoint_of
 from aerowire.driver.resources.sessions import Sessions
@@ -40,12 +35,13 @@ from aerowire.driver.resources.subscriptions import Subscriptions
 from aerowire.system.heap import give_back_memory
 
 if TYPE_CHECKING:
+    from aerowire.base.channel_uri import ChannelUri
+    from aerowire.base.socket_address import SocketAddress
+    from aerowire.driver.channels.udp_channel import UdpChannel
     from aerowire.driver.conductor.driver_core import DriverCore
     from aerowire.driver.conductor.lost_files import LostFiles
     from aerowire.driver.names.driver_names import DriverNames
     from aerowire.driver.queues.events import Event
-
-T = TypeVar("T")
 
 # How soon it looks again while something waits that no event announces: room in an agent's queue, or a log to free.
 _SLEEP_NS_BUSY = 10_000_000
@@ -61,15 +57,6 @@ _EVENTS_PER_POLL = 8
 _EVENTS_NS_MAX = 10_000_000
 # How long after images were removed their memory goes back to the system, and so how often at most. It takes 0.1 to 1 ms.
 _MEMORY_DELAY_NS = 500_000_000
-
-
-@dataclass(slots=True)
-class _Resolution:
-    """A command that waits for the names in its channel."""
-
-    correlation_id: int
-    resolved: Future[Any]
-    then: Callable[[Any], object]
 
 
 class DriverConductor(Agent):
@@ -120,11 +107,10 @@ class DriverConductor(Agent):
         self.waiting_logs = WaitingLogs(
             core.logs, core.errors, is_client=core.clients.has, on_over=self.publications.on_log_no_longer_awaited
         )
-        self._resolver = resolver
+        self.channel_lookups = ChannelLookups(core, resolver, self._attempt)
         self._lost_files = lost_files
         self._names = names
         self._on_terminate = on_terminate
-        self._pending: _Resolution | None = None
         self._flush_deadline_ns = 0
         self._memory_deadline_ns: int | None = None
         self._claim_sleep_ns = 0  # while a command is claimed and not written; else 0
@@ -178,16 +164,16 @@ class DriverConductor(Agent):
 
     # Commands of clients ----------------------------------------------------------------------------------------------
 
-    def on_add_publication(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None:
+    def on_add_publication(self, channel: ChannelUri, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None:
         self._check_new(correlation_id)
-        if is_ipc_channel(channel):
+
+        def add(udp: UdpChannel) -> None:
+            self.publications.add_network(udp, stream_id, correlation_id, client_id, is_exclusive=is_exclusive)
+
+        if _is_ipc(channel):
             self.publications.add_ipc(channel, stream_id, correlation_id, client_id, is_exclusive=is_exclusive)
-            return
-        self._with_channel(
-            channel,
-            correlation_id,
-            lambda udp: self.publications.add_network(udp, stream_id, correlation_id, client_id, is_exclusive=is_exclusive),
-        )
+        else:
+            self.channel_lookups.with_addresses(channel, correlation_id, add)
 
     def on_remove_publication(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None:
         if self.waiting_logs.cancel(registration_id):
@@ -195,76 +181,70 @@ class DriverConductor(Agent):
         else:
             self.publications.remove(correlation_id, registration_id, is_revoked=is_revoked)
 
-    def on_add_subscription(self, channel: str, stream_id: int, correlation_id: int, client_id: int) -> None:
+    def on_add_subscription(self, channel: ChannelUri, stream_id: int, correlation_id: int, client_id: int) -> None:
         self._check_new(correlation_id)
-        if is_ipc_channel(channel):
+
+        def add_spy(udp: UdpChannel) -> None:
+            self._link_local(self.subscriptions.add_spy(udp, stream_id, correlation_id, client_id))
+
+        def add_network(udp: UdpChannel) -> None:
+            self.images.link_subscription(self.subscriptions.add_network(udp, stream_id, correlation_id, client_id))
+
+        if _is_ipc(channel):
             self._link_local(self.subscriptions.add_ipc(channel, stream_id, correlation_id, client_id))
-            return
-        if channel.startswith(SPY_PREFIX):
-            self._with_channel(
-                channel,
-                correlation_id,
-                lambda udp: self._link_local(self.subscriptions.add_spy(udp, stream_id, correlation_id, client_id)),
-            )
-            return
-        self._with_channel(
-            channel,
-            correlation_id,
-            lambda udp: self.images.link_subscription(self.subscriptions.add_network(udp, stream_id, correlation_id, client_id)),
-        )
+        else:
+            self.channel_lookups.with_addresses(channel, correlation_id, add_spy if channel.is_spy else add_network)
 
     def on_remove_subscription(self, correlation_id: int, registration_id: int) -> None:
         self.subscriptions.remove(correlation_id, registration_id)
 
-    def on_add_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+    def on_add_send_destination(self, correlation_id: int, registration_id: int, channel: ChannelUri) -> None:
         self._check_new(correlation_id)
-        _uri, text = check_send_destination(channel)
+        text = check_send_destination(channel)
         self.send_destinations.channel_of(registration_id)
 
         def add(address: SocketAddress) -> None:
             self.send_destinations.add(correlation_id, registration_id, text, address)
             self.core.client_proxy.operation_success(correlation_id)
 
-        self._with_address(channel, "endpoint", text, correlation_id, add)
+        self.channel_lookups.with_endpoint(channel, text, correlation_id, add)
 
-    def on_remove_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
-        text = endpoint_of(ChannelUri.parse(channel), channel)
+    def on_remove_send_destination(self, correlation_id: int, registration_id: int, channel: ChannelUri) -> None:
+        text = endpoint_of(channel)
         self.send_destinations.channel_of(registration_id)
 
         def remove(address: SocketAddress) -> None:
             self.send_destinations.remove(registration_id, address)
             self.core.client_proxy.operation_success(correlation_id)
 
-        self._with_address(channel, "endpoint", text, correlation_id, remove)
+        self.channel_lookups.with_endpoint(channel, text, correlation_id, remove)
 
     def on_remove_destination_by_id(self, correlation_id: int, registration_id: int, destination_registration_id: int) -> None:
         self.send_destinations.remove_by_id(registration_id, destination_registration_id)
         self.core.client_proxy.operation_success(correlation_id)
 
-    def on_add_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+    def on_add_receive_destination(self, correlation_id: int, registration_id: int, channel: ChannelUri) -> None:
         def add_local(spied: UdpChannel | None) -> None:
             owner = self.subscriptions.find_multi_destination(registration_id)
             destination = self.subscriptions.add_local_destination(owner, channel, spied)
             self.core.client_proxy.operation_success(correlation_id)
             self._link_local(destination)
 
-        if is_ipc_channel(channel):
-            add_local(None)
-            return
-        if channel.startswith(SPY_PREFIX):
-            self._with_channel(channel, correlation_id, add_local)
-            return
-        check_destination(channel)
-
-        def add(udp: UdpChannel) -> None:
+        def add_network(udp: UdpChannel) -> None:
             self.receive_destinations.add(self.subscriptions.find_multi_destination(registration_id), udp)
             self.core.client_proxy.operation_success(correlation_id)
 
-        self._with_channel(channel, correlation_id, add, is_destination=True)
+        if _is_ipc(channel):
+            add_local(None)
+        elif channel.is_spy:
+            self.channel_lookups.with_addresses(channel, correlation_id, add_local)
+        else:
+            check_destination(channel)
+            self.channel_lookups.with_addresses(channel, correlation_id, add_network, is_destination=True)
 
-    def on_remove_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
-        if not is_network_destination(channel):
-            self.subscriptions.remove_local_destination(registration_id, channel)
+    def on_remove_receive_destination(self, correlation_id: int, registration_id: int, channel: ChannelUri) -> None:
+        if _is_ipc(channel) or channel.is_spy:
+            self.subscriptions.remove_local_destination(registration_id, channel.original)
             self.core.client_proxy.operation_success(correlation_id)
             return
 
@@ -272,7 +252,7 @@ class DriverConductor(Agent):
             self.receive_destinations.remove(self.subscriptions.find_multi_destination(registration_id, ErrorCode.INVALID_CHANNEL), udp)
             self.core.client_proxy.operation_success(correlation_id)
 
-        self._with_channel(channel, correlation_id, remove, is_destination=True)
+        self.channel_lookups.with_addresses(channel, correlation_id, remove, is_destination=True)
 
     def on_client_keepalive(self, client_id: int) -> None:
         self.core.clients.on_keepalive(client_id)
@@ -356,11 +336,9 @@ class DriverConductor(Agent):
     def _handle_commands(self) -> int:
         count = 0
         while count < _COMMANDS_PER_CYCLE:
-            if self._pending is not None:
-                if not self._pending.resolved.done():
+            if self.channel_lookups.is_waiting:
+                if not self.channel_lookups.proceed():
                     break
-                pending, self._pending = self._pending, None
-                self._finish(pending)
             elif self.core.is_accepting_commands:
                 batch = self.core.to_driver.poll(1)
                 if not batch:
@@ -370,7 +348,7 @@ class DriverConductor(Agent):
                 break
             count += 1
         # A claim whose writer has died keeps its place until the client liveness timeout: later looks are rarer.
-        is_claimed = count == 0 and self._pending is None and self.core.is_accepting_commands and self.core.to_driver.size > 0
+        is_claimed = count == 0 and not self.channel_lookups.is_waiting and self.core.is_accepting_commands and self.core.to_driver.size > 0
         self._claim_sleep_ns = min(max(2 * self._claim_sleep_ns, _SLEEP_NS_UNFINISHED), _SLEEP_NS_BUSY) if is_claimed else 0
         report_skipped_commands(self.core)
         return count
@@ -379,9 +357,6 @@ class DriverConductor(Agent):
         self.core.conductor_events.command_in(message_type, body)
         self._attempt(client_command_adapter.correlation_id_of(body), lambda: client_command_adapter.dispatch(self, message_type, body))
 
-    def _finish(self, pending: _Resolution) -> None:
-        self._attempt(pending.correlation_id, lambda: pending.then(pending.resolved.result()))
-
     def _attempt(self, correlation_id: int, action: Callable[[], object]) -> None:
         try:
             action()
@@ -389,29 +364,6 @@ class DriverConductor(Agent):
             self.waiting_logs.add(cause, lambda: self._attempt(correlation_id, action))
         except Exception as error:  # told to the client; a bad command must not end the driver
             self._answer_error(correlation_id, error)
-
-    def _with_channel(
-        self, channel: str, correlation_id: int, then: Callable[[UdpChannel], object], *, is_destination: bool = False
-    ) -> None:
-        ports = self.core.ports
-
-        def parse() -> UdpChannel:
-            return UdpChannel.parse(channel, resolver=ports.resolver, interfaces=ports.interfaces, is_destination=is_destination)
-
-        self._resolve(names_to_resolve(ChannelUri.parse(channel)), correlation_id, parse, then)
-
-    def _with_address(self, channel: str, key: str, text: str, correlation_id: int, then: Callable[[SocketAddress], object]) -> None:
-        resolver = self.core.ports.resolver
-        self._resolve([text], correlation_id, lambda: parse_address(channel, key, text, resolver), then)
-
-    def _resolve(self, texts: list[str], correlation_id: int, parse: Callable[[], T], then: Callable[[T], object]) -> None:
-        is_quick = all(is_numeric(text) for text in texts)
-        if is_quick or self._resolver is None:
-            then(parse())
-            return
-        future = self._resolver.submit(parse)
-        self._pending = _Resolution(correlation_id, future, then)
-        future.add_done_callback(lambda _future: self.core.events.wake())
 
     def _answer_error(self, correlation_id: int, error: Exception) -> None:
         code = error.error_code if isinstance(error, AerowireError) else None
@@ -435,3 +387,8 @@ class DriverConductor(Agent):
             except StorageSpaceError as error:
                 self._is_capture_over = True
                 self.core.errors.record(error)
+
+
+def _is_ipc(channel: ChannelUri) -> bool:
+    # A spy of IPC is left to those that resolve channels, who refuse it.
+    return channel.is_ipc and not channel.is_spy

@@ -96,9 +96,8 @@ class Publications:
         """What ties publications to those that answer them."""
         return self._response_channels
 
-    def add_ipc(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> Publication | None:
+    def add_ipc(self, uri: ChannelUri, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> Publication | None:
         """Make or share an IPC publication; returns it when it is new."""
-        uri = ChannelUri.parse(channel)
         self._core.clients.get_or_add(client_id)
         params = PublicationParams.of(uri, self._core.context, self, stream_id, MEDIA_IPC)
         existing = None if is_exclusive else self._find_shared(None, stream_id, params)
@@ -106,11 +105,11 @@ class Publications:
             confirm_match(uri, params, existing)
             self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
             return None
-        session_key = self._take_session(params, MEDIA_IPC, channel)
+        session_key = self._take_session(params, MEDIA_IPC, uri.original)
         self._prepare_log(params, MEDIA_IPC, correlation_id, client_id, is_exclusive=is_exclusive)
         self._response_channels.on_ipc_publication(params)
         return self._add(
-            self._factory.make(channel, params, correlation_id, client_id, None, session_key, is_exclusive=is_exclusive), client_id
+            self._factory.make(uri.original, params, correlation_id, client_id, None, session_key, is_exclusive=is_exclusive), client_id
         )
 
     def add_network(

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
 from aerowire.base.errors import ChannelError, RegistrationError
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.channels.subscription_checks import is_ipc_channel
 from aerowire.driver.media.receive_transport import TRANSPORTS_MAX, ReceiveTransport
 from aerowire.driver.resources.endpoint_sockets import explicit_control, multicast_control, multicast_ttl
 from aerowire.driver.resources.endpoints import ReceiveChannel, ReceiveDestination
 
 if TYPE_CHECKING:
+    from aerowire.base.channel_uri import ChannelUri
     from aerowire.driver.channels.udp_channel import UdpChannel
     from aerowire.driver.conductor.driver_core import DriverCore
     from aerowire.driver.resources.endpoints import Endpoints
@@ -78,21 +77,15 @@ class ReceiveDestinations:
         self._endpoints.free_bound(destination.bound)
 
 
-def is_network_destination(channel: str) -> bool:
-    """Return whether a destination is a socket, and neither IPC nor a spy."""
-    return not is_ipc_channel(channel) and not channel.startswith(SPY_PREFIX)
-
-
-def check_destination(channel: str) -> None:
+def check_destination(uri: ChannelUri) -> None:
     """Raise ChannelError when a destination's URI asks for what only its subscription or publication can."""
-    uri = ChannelUri.parse(channel)
     foreign = [key for key in _FOREIGN_KEYS if key in uri]
     if uri.get("control-mode") == "response":
         foreign.append("control-mode")
     if foreign:
         raise ChannelError(
             "a destination may not say this",
-            where=channel,
+            where=uri.original,
             expected=f"none of {', '.join(_FOREIGN_KEYS)}, control-mode=response",
             actual=" ".join(f"{key}={uri.get(key)}" for key in foreign),
             error_code=ErrorCode.INVALID_CHANNEL,

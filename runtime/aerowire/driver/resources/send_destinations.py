@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
+from aerowire.base.channel_uri import SPY_PREFIX
 from aerowire.base.errors import ChannelError, ChannelValueError, RegistrationError
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.udp_channel import ControlMode
@@ -19,6 +19,7 @@ from aerowire.driver.resources.receive_destinations import check_destination
 from aerowire.protocol.destinations import DESTINATIONS_LIMIT
 
 if TYPE_CHECKING:
+    from aerowire.base.channel_uri import ChannelUri
     from aerowire.base.socket_address import SocketAddress
     from aerowire.driver.conductor.driver_core import DriverCore
     from aerowire.driver.resources.publication_factory import Publication
@@ -133,25 +134,24 @@ class SendDestinations:
         self._core.sender.remove_destination(item.channel.native, item.registration_id)
 
 
-def check_send_destination(text: str) -> tuple[ChannelUri, str]:
-    """Return the parsed URI of a destination to send to and its endpoint; raises ChannelError."""
-    if text.startswith(SPY_PREFIX):
-        raise _invalid("a spy cannot be a destination to send to", text, "aeron:udp?endpoint=host:port", SPY_PREFIX)
-    check_destination(text)
-    uri = ChannelUri.parse(text)
+def check_send_destination(uri: ChannelUri) -> str:
+    """Return the endpoint of a destination to send to; raises ChannelError."""
+    if uri.is_spy:
+        raise _invalid("a spy cannot be a destination to send to", uri, "aeron:udp?endpoint=host:port", SPY_PREFIX)
+    check_destination(uri)
     endpoint = uri.get("endpoint")
     if endpoint is not None and endpoint.endswith(":0"):
-        raise _invalid("the endpoint of a destination has port 0", text, "endpoint=host:port with a port", f"endpoint={endpoint}")
-    return uri, endpoint_of(uri, text)
+        raise _invalid("the endpoint of a destination has port 0", uri, "endpoint=host:port with a port", f"endpoint={endpoint}")
+    return endpoint_of(uri)
 
 
-def endpoint_of(uri: ChannelUri, text: str) -> str:
+def endpoint_of(uri: ChannelUri) -> str:
     """Return the endpoint of a UDP destination; raises ChannelError when it has none."""
     endpoint = uri.get("endpoint") if uri.is_udp else None
     if endpoint is None:
-        raise _invalid("a destination does not say where it is", text, "aeron:udp?endpoint=host:port", "no endpoint of UDP")
+        raise _invalid("a destination does not say where it is", uri, "aeron:udp?endpoint=host:port", "no endpoint of UDP")
     return endpoint
 
 
-def _invalid(what: str, where: str, expected: str, actual: str) -> ChannelValueError:
-    return ChannelValueError(what, where=where, expected=expected, actual=actual, error_code=ErrorCode.INVALID_CHANNEL)
+def _invalid(what: str, uri: ChannelUri, expected: str, actual: str) -> ChannelValueError:
+    return ChannelValueError(what, where=uri.original, expected=expected, actual=actual, error_code=ErrorCode.INVALID_CHANNEL)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import RegistrationError
 from aerowire.codecs.flyweights import cnc
 from aerowire.codecs.flyweights.events import DriverEventCode
@@ -21,6 +20,7 @@ from aerowire.driver.resources.endpoints import conflict
 from aerowire.driver.resources.subscription_links import Source, Subscription, SubscriptionLink, SubscriptionLinks
 
 if TYPE_CHECKING:
+    from aerowire.base.channel_uri import ChannelUri
     from aerowire.driver.conductor.driver_core import DriverCore
     from aerowire.driver.resources.endpoints import Endpoints, ReceiveChannel
 
@@ -56,11 +56,10 @@ class Subscriptions:
             )
         return subscription
 
-    def add_local_destination(self, owner: Subscription, channel: str, spied: UdpChannel | None) -> Subscription:
+    def add_local_destination(self, owner: Subscription, uri: ChannelUri, spied: UdpChannel | None) -> Subscription:
         """Make an IPC or a spy destination of a multi-destination subscription; the caller links it to publications."""
-        uri = ChannelUri.parse(channel)
         params = SubscriptionParams.of(uri, self._core.context)
-        destination = Subscription(owner.registration_id, owner.client_id, channel, owner.stream_id, params, None, spied)
+        destination = Subscription(owner.registration_id, owner.client_id, uri.original, owner.stream_id, params, None, spied)
         self._destinations.append(destination)
         return destination
 
@@ -81,12 +80,11 @@ class Subscriptions:
             error_code=ErrorCode.UNKNOWN_SUBSCRIPTION,
         )
 
-    def add_ipc(self, channel: str, stream_id: int, registration_id: int, client_id: int) -> Subscription:
+    def add_ipc(self, uri: ChannelUri, stream_id: int, registration_id: int, client_id: int) -> Subscription:
         """Make an IPC subscription; the caller links it to publications."""
-        uri = ChannelUri.parse(channel)
         self._core.clients.get_or_add(client_id)
         params = SubscriptionParams.of(uri, self._core.context)
-        subscription = self._add(registration_id, client_id, channel, stream_id, params, None)
+        subscription = self._add(registration_id, client_id, uri.original, stream_id, params, None)
         self._core.client_proxy.subscription_ready(registration_id, cnc.CHANNEL_STATUS_NO_ID_ALLOCATED)
         return subscription
 
