@@ -71,6 +71,20 @@ class PublicationParams:
     response_correlation_id: int
     entity_tag: int
 
+    def shrink_prototype(self) -> None:
+        """Make a prototype of responses, which only keeps its channel open, as small as can be."""
+        if self.is_response and self.response_correlation_id == RESPONSE_CORRELATION_ID_PROTOTYPE:
+            self.term_length = transport.TERM_LENGTH_MIN
+            self.window_length = min(self.window_length, self.term_length >> 1)
+
+    def check_tags(self, uri: ChannelUri, directory: PublicationDirectory) -> None:
+        """Look at the tags of `uri` again, which others may have taken or given up since it was read. Raises ChannelValueError."""
+        values = ChannelValues(uri, ErrorCode.INVALID_CHANNEL, ErrorCode.GENERIC_ERROR)
+        _entity_tag(values, directory)
+        tagged = _tagged_stream(values, directory)
+        if tagged is not None:
+            self.session_id = tagged.session_id
+
     def untethered_times(self) -> UntetheredTimes:
         """Return how long a stream waits for subscribers that it does not have to wait for."""
         return UntetheredTimes(

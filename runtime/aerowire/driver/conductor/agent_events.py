@@ -19,7 +19,6 @@ from aerowire.driver.conductor.rejections import report_publication_error
 from aerowire.driver.queues.events import EventType, NativeErrorCode
 from aerowire.driver.resources.images import Setup
 from aerowire.driver.resources.local_subscription_links import link_publication
-from aerowire.driver.resources.logs import LogNotReadyError
 from aerowire.logbuffer.descriptor import room_at
 
 if TYPE_CHECKING:
@@ -76,15 +75,7 @@ def on_create_image(
         control_address=event.control_address,
         source_address=event.source_address,
     )
-    _make_image(conductor, event.subject, setup, None)
-
-
-def _make_image(conductor: DriverConductor, endpoint: object, setup: Setup, correlation_id: int | None) -> None:
-    try:
-        conductor.images.on_setup(endpoint, setup, correlation_id)
-    except LogNotReadyError as cause:
-        identity = cause.identity
-        conductor.waiting_logs.add(cause, lambda: _make_image(conductor, endpoint, setup, identity))
+    conductor.images.on_setup(event.subject, setup)
 
 
 def on_image_linger(conductor: DriverConductor, event: Event) -> None:

@@ -19,12 +19,10 @@ from aerowire.driver.conductor.channel_lookups import ChannelLookups
 from aerowire.driver.conductor.damage_reports import repair_to_clients, report_skipped_commands
 from aerowire.driver.conductor.error_recorder import describe, is_storage_error
 from aerowire.driver.conductor.rejections import reject_image
-from aerowire.driver.conductor.waiting_logs import WaitingLogs
 from aerowire.driver.resources.clients import UserCounters
 from aerowire.driver.resources.endpoints import Endpoints
 from aerowire.driver.resources.images import Images
 from aerowire.driver.resources.local_subscription_links import link_publication, link_subscription
-from aerowire.driver.resources.logs import LogNotReadyError
 from aerowire.driver.resources.publications import Publications
 from aerowire.driver.resources.receive_destinations import ReceiveDestinations, check_destination
 from aerowire.driver.resources.reresolution import ReResolution
@@ -32,6 +30,7 @@ from aerowire.driver.resources.send_destinations import SendDestinations, check_
 from aerowire.driver.resources.sessions import Sessions
 from aerowire.driver.resources.subscription_links import Subscription
 from aerowire.driver.resources.subscriptions import Subscriptions
+from aerowire.driver.resources.waiting_logs import WaitingLogs
 from aerowire.system.heap import give_back_memory
 
 if TYPE_CHECKING:
@@ -91,22 +90,21 @@ class DriverConductor(Agent):
         )
         self.sessions = sessions
         self.subscriptions = Subscriptions(core, self.endpoints)
-        self.images = Images(core, self.endpoints, self.subscriptions)
+        self.waiting_logs = WaitingLogs(core.logs, core.errors, is_client=core.clients.has, answer_error=self._answer_error)
+        self.images = Images(core, self.endpoints, self.subscriptions, self.waiting_logs)
         self.publications = Publications(
             core,
             self.endpoints,
             sessions,
             self.subscriptions,
             self.images,
+            self.waiting_logs,
             on_made=lambda publication: link_publication(publication, self.subscriptions),
         )
         self.receive_destinations = ReceiveDestinations(core, self.endpoints)
         self.send_destinations = SendDestinations(core, self.publications.find)
         self.reresolution = ReResolution(core, self.endpoints, self.send_destinations, lookups)
         self.user_counters = UserCounters(counters=core.counters, client_proxy=core.client_proxy, clients=core.clients)
-        self.waiting_logs = WaitingLogs(
-            core.logs, core.errors, is_client=core.clients.has, on_over=self.publications.on_log_no_longer_awaited
-        )
         self.channel_lookups = ChannelLookups(core, resolver, self._attempt)
         self._lost_files = lost_files
         self._names = names
@@ -122,7 +120,7 @@ class DriverConductor(Agent):
         work = core.sender.flush() + core.receiver.flush() + core.conductor_agent.flush()
         work += self._handle_events()
         if self.waiting_logs:
-            work += self.waiting_logs.retry()
+            work += self.waiting_logs.proceed()
         if self._lost_files is not None:
             work += self._lost_files.check(self)
         repair_to_clients(core)
@@ -167,11 +165,11 @@ class DriverConductor(Agent):
     def on_add_publication(self, channel: ChannelUri, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None:
         self._check_new(correlation_id)
 
-        def add(udp: UdpChannel) -> None:
-            self.publications.add_network(udp, stream_id, correlation_id, client_id, is_exclusive=is_exclusive)
+        def add(udp: UdpChannel | None) -> None:
+            self.publications.add(channel, udp, stream_id, correlation_id, client_id, is_exclusive=is_exclusive)
 
         if _is_ipc(channel):
-            self.publications.add_ipc(channel, stream_id, correlation_id, client_id, is_exclusive=is_exclusive)
+            add(None)
         else:
             self.channel_lookups.with_addresses(channel, correlation_id, add)
 
@@ -360,8 +358,6 @@ class DriverConductor(Agent):
     def _attempt(self, correlation_id: int, action: Callable[[], object]) -> None:
         try:
             action()
-        except LogNotReadyError as cause:
-            self.waiting_logs.add(cause, lambda: self._attempt(correlation_id, action))
         except Exception as error:  # told to the client; a bad command must not end the driver
             self._answer_error(correlation_id, error)
 

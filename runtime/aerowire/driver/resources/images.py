@@ -5,9 +5,10 @@ Aeron: DriverConductor.CreatePublicationImageCommand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.flyweights import logbuffer, transport
@@ -19,15 +20,18 @@ from aerowire.driver.channels.nak_delay import make_nak_delay
 from aerowire.driver.channels.publication_params import check_mtu_length, check_term_length
 from aerowire.driver.channels.subscription_params import SubscriptionParams
 from aerowire.driver.channels.udp_channel import TIMESTAMP_OFFSET_NONE
-from aerowire.driver.resources.logs import Log, LogNotReadyError, LogSpec
+from aerowire.driver.resources.logs import Log, LogSpec
 from aerowire.driver.streams.publication_image import PublicationImage
 from aerowire.logbuffer.descriptor import position_of
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from aerowire.driver.conductor.driver_core import DriverCore
     from aerowire.driver.resources.endpoints import Endpoints, ReceiveChannel
     from aerowire.driver.resources.subscription_links import Subscription
     from aerowire.driver.resources.subscriptions import Subscriptions
+    from aerowire.driver.resources.waiting_logs import WaitingLogs
     from aerowire.protocol.congestion_control import CongestionControl
 
 _IMAGE_COUNTERS = (CounterType.RCV_HWM, CounterType.RCV_POS, CounterType.RCV_NAKS_SENT)
@@ -78,8 +82,9 @@ class Image:
 class Images:
     """All images of the driver."""
 
-    def __init__(self, core: DriverCore, endpoints: Endpoints, subscriptions: Subscriptions) -> None:
+    def __init__(self, core: DriverCore, endpoints: Endpoints, subscriptions: Subscriptions, waiting_logs: WaitingLogs) -> None:
         self._core = core
+        self._waiting_logs = waiting_logs
         self._endpoints = endpoints
         self._subscriptions = subscriptions
         self._by_native: dict[object, Image] = {}
@@ -96,23 +101,11 @@ class Images:
         """Return the image that an event is about."""
         return self._by_native.get(native)
 
-    def on_setup(self, native_endpoint: object, setup: Setup, correlation_id: int | None = None) -> None:
-        """Make an image for everybody who subscribed to the stream; on failure the receiver may ask again.
-
-        Raises LogNotReadyError, whose identity is to be passed as `correlation_id` when it is tried again.
-        """
+    def on_setup(self, native_endpoint: object, setup: Setup) -> None:
+        """Make an image for everybody who subscribed to the stream, as soon as its log is there; on failure the receiver may ask again."""
         endpoint = self._endpoints.receiver_of(native_endpoint)
-        if endpoint is None or endpoint.is_closing:
-            return  # the receiver has been told to forget the endpoint, and must not be told more about it
-        is_made = False
-        try:
-            is_made = self._make(endpoint, setup, correlation_id)
-        except LogNotReadyError:
-            is_made = True  # as far as the receiver is concerned: it shall not ask again
-            raise
-        finally:
-            if not is_made:
-                self._core.receiver.remove_init_in_progress(endpoint.native, setup.session_id, setup.stream_id)
+        if endpoint is not None:
+            self._attempt(endpoint, setup, partial(self._start, endpoint, setup))
 
     def link_subscription(self, subscription: Subscription) -> None:
         """Link a new subscription to the images that are already there."""
@@ -156,7 +149,7 @@ class Images:
             self._core.logs.free_later(image.log)
         self._by_native.clear()
 
-    def _make(self, endpoint: ReceiveChannel, setup: Setup, correlation_id: int | None) -> bool:
+    def _start(self, endpoint: ReceiveChannel, setup: Setup) -> bool:
         where = f"SETUP from {_identity(setup.source_address)} on {endpoint.channel.original}"
         check_mtu_length(where, setup.mtu)
         check_term_length(where, setup.term_length)
@@ -173,11 +166,34 @@ class Images:
         subscribers = self._subscriptions.of_stream(endpoint, setup.session_id, setup.stream_id)
         if not subscribers:
             return False
-        if correlation_id is None:
-            correlation_id = self._core.next_correlation_id()
-        self._core.logs.prepare_image(correlation_id, setup.term_length, is_sparse=subscribers[0].params.is_sparse)
+        correlation_id = self._core.next_correlation_id()
+        made = self._core.logs.begin_image(correlation_id, setup.term_length, is_sparse=subscribers[0].params.is_sparse)
+        if made is None:
+            self._create(endpoint, setup, params, subscribers, correlation_id)
+        else:
+            finish = partial(self._finish, endpoint, setup, params, correlation_id, made)
+            self._waiting_logs.add(correlation_id, made, partial(self._attempt, endpoint, setup, finish))
+        return True
+
+    def _finish(self, endpoint: ReceiveChannel, setup: Setup, params: SubscriptionParams, correlation_id: int, made: Future[Any]) -> bool:
+        """Go on when an image's log is there, or cannot be made. Subscriptions may have come or gone meanwhile."""
+        subscribers = self._subscriptions.of_stream(endpoint, setup.session_id, setup.stream_id)
+        if not subscribers:
+            return False
+        made.result()
         self._create(endpoint, setup, params, subscribers, correlation_id)
         return True
+
+    def _attempt(self, endpoint: ReceiveChannel, setup: Setup, step: Callable[[], bool]) -> None:
+        """Take a step towards an image; when there will be none the receiver may ask again."""
+        if endpoint.is_closing:
+            return  # the receiver has been told to forget the endpoint, and must not be told more about it
+        is_under_way = False
+        try:
+            is_under_way = step()
+        finally:
+            if not is_under_way:
+                self._core.receiver.remove_init_in_progress(endpoint.native, setup.session_id, setup.stream_id)
 
     def _create(
         self, endpoint: ReceiveChannel, setup: Setup, params: SubscriptionParams, subscribers: list[Subscription], correlation_id: int

@@ -32,16 +32,6 @@ _MAKING_MAX = 64
 _FREE_TIMEOUT_S = 5.0
 
 
-class LogNotReadyError(Exception):
-    """A log is being made; whoever wants it tries again when `made` is done."""
-
-    def __init__(self, identity: int, made: Future[Any], client_id: int | None) -> None:
-        super().__init__(f"log {identity} is being made")
-        self.identity = identity
-        self.made = made
-        self.client_id = client_id
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSpec:
     """What a log is for. The stream starts at (term_id, term_offset); `metadata` holds further fields of LogMetadata by name."""
@@ -130,26 +120,26 @@ class LogStore:
         """Whether another log may be asked for."""
         return len(self._making) < _MAKING_MAX
 
-    def prepare_publication(self, registration_id: int, term_length: int, *, is_sparse: bool, client_id: int) -> None:
-        """Return when the file of a publication's log can be had at once; raises LogNotReadyError until it can."""
-        self._prepare(PUBLICATIONS_DIRECTORY, registration_id, term_length, is_sparse, client_id)
+    def begin_publication(self, registration_id: int, term_length: int, *, is_sparse: bool) -> Future[Any] | None:
+        """Let the worker make the file of a publication's log, and return its end; None when create_publication makes it at once."""
+        return self._begin(PUBLICATIONS_DIRECTORY, registration_id, term_length, is_sparse)
 
-    def prepare_image(self, correlation_id: int, term_length: int, *, is_sparse: bool) -> None:
-        """Return when the file of an image's log can be had at once; raises LogNotReadyError until it can."""
-        self._prepare(IMAGES_DIRECTORY, correlation_id, term_length, is_sparse, None)
+    def begin_image(self, correlation_id: int, term_length: int, *, is_sparse: bool) -> Future[Any] | None:
+        """Let the worker make the file of an image's log, and return its end; None when create_image makes it at once."""
+        return self._begin(IMAGES_DIRECTORY, correlation_id, term_length, is_sparse)
 
     def discard(self, identity: int) -> None:
-        """Free the file of a log that was prepared and is not wanted any more; nothing when there is none."""
+        """Free the file of a log that was begun and is not wanted any more; nothing when there is none."""
         made = self._making.pop(identity, None)
         if made is not None and self._worker is not None:
             self._worker.submit(self._drop, made)
 
     def create_publication(self, registration_id: int, spec: LogSpec) -> Log:
-        """Create publications/<registration_id>.logbuffer."""
+        """Create publications/<registration_id>.logbuffer, in the file that was begun if there is one: its end has come."""
         return self._create(PUBLICATIONS_DIRECTORY, registration_id, spec)
 
     def create_image(self, correlation_id: int, spec: LogSpec) -> Log:
-        """Create images/<correlation_id>.logbuffer."""
+        """Create images/<correlation_id>.logbuffer, in the file that was begun if there is one: its end has come."""
         return self._create(IMAGES_DIRECTORY, correlation_id, spec)
 
     def free_later(self, log: Log) -> None:
@@ -201,8 +191,10 @@ class LogStore:
         context = self._context
         length = log_file_length(spec.term_length, context.file_page_size)
         path = self._path(directory, identity)
-        prepared = self._making.pop(identity, None)
-        if prepared is None:
+        made = self._making.pop(identity, None)
+        # The file decides: who asked for a sparse log may be another one than the file was begun for.
+        is_sparse = spec.is_sparse and made is None
+        if made is None:
             self._check_storage(length)
         sockets = {
             "os_default_socket_sndbuf_length": context.os_default_socket_sndbuf_length,
@@ -219,14 +211,14 @@ class LogStore:
             stream_id=spec.stream_id,
             correlation_id=identity,
             page_size=context.file_page_size,
-            sparse=spec.is_sparse,
+            sparse=is_sparse,
             term_id=spec.term_id,
             term_offset=spec.term_offset,
-            regions=self._regions if prepared is None else _Prepared(prepared.result()),
+            regions=self._regions if made is None else _Made(made.result()),
             **sockets,
             **spec.metadata,
         )
-        if not spec.is_sparse and prepared is None and buffers.region is not None:
+        if not is_sparse and made is None and buffers.region is not None:
             buffers.region.pre_touch(self._regions.page_size)
         if buffers.region is not None:
             buffers.region.guard()
@@ -255,32 +247,24 @@ class LogStore:
             )
         self._is_low = is_low
 
-    def _prepare(self, directory: str, identity: int, term_length: int, is_sparse: bool, client_id: int | None) -> None:
+    def _begin(self, directory: str, identity: int, term_length: int, is_sparse: bool) -> Future[Any] | None:
         if self._worker is None or is_sparse:
-            return
-        made = self._making.get(identity)
-        is_new = made is None
-        if made is None:
-            if not self.is_open:
-                self._refusals.increment()
-                raise RegistrationError(
-                    "too many log buffers are being made",
-                    where=f"{directory}/{identity}",
-                    expected=f"fewer than {_MAKING_MAX}",
-                    actual=len(self._making),
-                    hint="try again",
-                    error_code=ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
-                )
-            length = log_file_length(term_length, self._context.file_page_size)
-            self._check_storage(length)
-            made = self._making[identity] = self._worker.submit(self._make_region, self._path(directory, identity), length)
-            made.add_done_callback(lambda _future: self._wake())
-        # The caller waits for a new log even if it is made by now: WaitingLogs discards a log that its caller does not use.
-        if is_new or not made.done():
-            raise LogNotReadyError(identity, made, client_id)
-        if made.exception() is not None:
-            del self._making[identity]
-            made.result()
+            return None
+        if not self.is_open:
+            self._refusals.increment()
+            raise RegistrationError(
+                "too many log buffers are being made",
+                where=f"{directory}/{identity}",
+                expected=f"fewer than {_MAKING_MAX}",
+                actual=len(self._making),
+                hint="try again",
+                error_code=ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
+            )
+        length = log_file_length(term_length, self._context.file_page_size)
+        self._check_storage(length)
+        made = self._making[identity] = self._worker.submit(self._make_region, self._path(directory, identity), length)
+        made.add_done_callback(lambda _future: self._wake())
+        return made
 
     def _path(self, directory: str, identity: int) -> str:
         return str(Path(self._context.aeron_dir) / directory / f"{identity}{LOG_SUFFIX}")
@@ -327,13 +311,13 @@ class LogStore:
         return False
 
 
-class _Prepared(RegionPort):
+class _Made(RegionPort):
     """A region port for one log whose region is there already."""
 
     def __init__(self, region: Any) -> None:
         self._region = region
 
     def create(self, path: str | os.PathLike[str], length: int, *, sparse: bool) -> Any:
-        assert length == len(self._region), f"{path}: prepared with {len(self._region)} bytes, wanted with {length}"
-        assert not sparse, "only logs that take their pages at once are prepared"
+        assert length == len(self._region), f"{path}: made with {len(self._region)} bytes, wanted with {length}"
+        assert not sparse, "only logs that take their pages at once are made before they are created"
         return self._region

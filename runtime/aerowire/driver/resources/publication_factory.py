@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from aerowire.base.channel_uri import MEDIA_IPC, ChannelUri
 from aerowire.codecs.flyweights import cnc, commands, logbuffer
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver.channels.flow_control_factory import make_flow_control
@@ -31,6 +32,28 @@ _NETWORK_COUNTERS = (
     CounterType.SND_NAKS_RECEIVED,
 )
 _IPC_COUNTERS = (CounterType.PUB_POS, CounterType.PUB_LMT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationRequest:
+    """What a client asks for, of IPC when `udp` is None."""
+
+    uri: ChannelUri
+    udp: UdpChannel | None
+    params: PublicationParams
+    registration_id: int
+    client_id: int
+    is_exclusive: bool
+
+    @property
+    def canonical_form(self) -> str:
+        """What streams on one channel have in common."""
+        return MEDIA_IPC if self.udp is None else self.udp.canonical_form
+
+    @property
+    def session_key(self) -> tuple[int, int, str]:
+        """What no two streams have in common."""
+        return self.params.session_id, self.params.stream_id, self.canonical_form
 
 
 @dataclass(slots=True, eq=False)
@@ -99,19 +122,10 @@ class PublicationFactory:
         self._core = core
         self._endpoints = endpoints
 
-    def make(
-        self,
-        channel: str,
-        params: PublicationParams,
-        registration_id: int,
-        client_id: int,
-        udp: UdpChannel | None,
-        session_key: tuple[int, int, str],
-        *,
-        is_exclusive: bool,
-    ) -> Publication:
-        """Make a publication, of IPC when `udp` is None; what was made of it goes again when a part of it cannot be made."""
-        core = self._core
+    def make(self, request: PublicationRequest) -> Publication:
+        """Make a publication; what was made of it goes again when a part of it cannot be made."""
+        core, params, udp, registration_id = self._core, request.params, request.udp, request.registration_id
+        channel, is_exclusive = request.uri.original, request.is_exclusive
         flow = None if udp is None else FlowControlParams.of(udp, core.context)
         log = self._create_log(params, registration_id, udp, is_exclusive=is_exclusive)
         counter_ids: dict[CounterType, int] = {}
@@ -121,7 +135,7 @@ class PublicationFactory:
             for counter_type in _counters_of(flow):
                 counter_ids[counter_type] = core.counters.stream(
                     counter_type,
-                    client_id=cnc.COUNTER_DRIVER_OWNER_ID if counter_type is CounterType.FC_RECEIVERS else client_id,
+                    client_id=cnc.COUNTER_DRIVER_OWNER_ID if counter_type is CounterType.FC_RECEIVERS else request.client_id,
                     registration_id=registration_id,
                     session_id=params.session_id,
                     stream_id=params.stream_id,
@@ -136,7 +150,7 @@ class PublicationFactory:
             if endpoint is not None:
                 self._endpoints.close_sender_if_unused(endpoint)
             raise
-        return Publication(registration_id, channel, params, is_exclusive, native, log, counter_ids, session_key, endpoint)
+        return Publication(registration_id, channel, params, is_exclusive, native, log, counter_ids, request.session_key, endpoint)
 
     def _create_log(self, params: PublicationParams, registration_id: int, udp: UdpChannel | None, *, is_exclusive: bool) -> Log:
         context = self._core.context

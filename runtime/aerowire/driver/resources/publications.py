@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from aerowire.base.channel_uri import MEDIA_IPC, TAG_INVALID, ChannelUri
 from aerowire.base.errors import ChannelValueError, RegistrationError
@@ -16,18 +17,20 @@ from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.publication_checks import check_network, confirm_match, mismatch
 from aerowire.driver.channels.publication_params import PublicationParams
-from aerowire.driver.channels.udp_channel import UdpChannel
-from aerowire.driver.resources.logs import LogNotReadyError
-from aerowire.driver.resources.publication_factory import Publication, PublicationFactory
+from aerowire.driver.resources.publication_factory import Publication, PublicationFactory, PublicationRequest
 from aerowire.driver.resources.response_channels import ResponseChannels
 from aerowire.driver.resources.sessions import Sessions
 from aerowire.driver.streams.network_publication import NetworkPublication
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from aerowire.driver.channels.udp_channel import UdpChannel
     from aerowire.driver.conductor.driver_core import DriverCore
     from aerowire.driver.resources.endpoints import Endpoints, SendChannel
     from aerowire.driver.resources.images import Images
     from aerowire.driver.resources.subscriptions import Subscriptions
+    from aerowire.driver.resources.waiting_logs import WaitingLogs
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Publications:
         sessions: Sessions,
         subscriptions: Subscriptions,
         images: Images,
+        waiting_logs: WaitingLogs,
         *,
         on_made: Callable[[Publication], object],
     ) -> None:
@@ -62,7 +66,7 @@ class Publications:
         self._publications: dict[int, Publication] = {}
         self._by_native: dict[object, Publication] = {}
         self._by_stream: dict[int, list[Publication]] = {}
-        self._being_made: dict[tuple[str, int], LogNotReadyError] = {}
+        self._waiting_logs = waiting_logs
 
     def __iter__(self) -> Iterator[Publication]:
         return iter(tuple(self._publications.values()))
@@ -96,51 +100,20 @@ class Publications:
         """What ties publications to those that answer them."""
         return self._response_channels
 
-    def add_ipc(self, uri: ChannelUri, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> Publication | None:
-        """Make or share an IPC publication; returns it when it is new."""
+    def add(
+        self, uri: ChannelUri, udp: UdpChannel | None, stream_id: int, registration_id: int, client_id: int, *, is_exclusive: bool
+    ) -> None:
+        """Make or share a publication, of IPC when `udp` is None. One whose log takes long is made when that is there."""
         self._core.clients.get_or_add(client_id)
-        params = PublicationParams.of(uri, self._core.context, self, stream_id, MEDIA_IPC)
-        existing = None if is_exclusive else self._find_shared(None, stream_id, params)
-        if existing is not None:
-            confirm_match(uri, params, existing)
-            self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
-            return None
-        session_key = self._take_session(params, MEDIA_IPC, uri.original)
-        self._prepare_log(params, MEDIA_IPC, correlation_id, client_id, is_exclusive=is_exclusive)
-        self._response_channels.on_ipc_publication(params)
-        return self._add(
-            self._factory.make(uri.original, params, correlation_id, client_id, None, session_key, is_exclusive=is_exclusive), client_id
+        canonical_form = MEDIA_IPC if udp is None else udp.canonical_form
+        params = PublicationParams.of(uri, self._core.context, self, stream_id, canonical_form)
+        if udp is not None:
+            check_network(udp)
+        self._start(
+            PublicationRequest(
+                uri=uri, udp=udp, params=params, registration_id=registration_id, client_id=client_id, is_exclusive=is_exclusive
+            )
         )
-
-    def add_network(
-        self, channel: UdpChannel, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool
-    ) -> Publication | None:
-        """Make or share a UDP publication; returns it when it is new."""
-        self._core.clients.get_or_add(client_id)
-        params = PublicationParams.of(channel.uri, self._core.context, self, stream_id, channel.canonical_form)
-        check_network(channel)
-        self._response_channels.check_request(channel.uri, params)
-        endpoint = self._endpoints.find_sender(channel)
-        if endpoint is not None:
-            self._endpoints.check_sender(endpoint, channel, params)
-            existing = None if is_exclusive else self._find_shared(endpoint, stream_id, params)
-            if existing is not None:
-                confirm_match(channel.uri, params, existing)
-                if params.spies_simulate_connection != existing.params.spies_simulate_connection:
-                    raise mismatch(channel.uri, "ssc", existing.params.spies_simulate_connection, existing)
-                answered = self._response_channels.image_of(channel.uri, params)
-                self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
-                self._response_channels.on_answering(answered, existing)
-                return None
-        session_key = self._take_session(params, channel.canonical_form, channel.original)
-        # BEFORE its log is prepared: a prototype's is smaller than its channel says.
-        self._response_channels.shape(params)
-        self._prepare_log(params, channel.canonical_form, correlation_id, client_id, is_exclusive=is_exclusive)
-        answered = self._response_channels.image_of(channel.uri, params)
-        made = self._factory.make(channel.original, params, correlation_id, client_id, channel, session_key, is_exclusive=is_exclusive)
-        self._add(made, client_id)
-        self._response_channels.on_answering(answered, made)
-        return made
 
     def remove(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None:
         """Give a registration back; the last one lets the stream drain, or end at once when revoked."""
@@ -162,11 +135,6 @@ class Publications:
         """Give back every registration of a client that is gone."""
         for registration_id in [key for key, link in self._links.items() if link.client_id == client_id]:
             self._unlink(self._links.pop(registration_id).publication, is_abandoned=True)
-
-    def on_log_no_longer_awaited(self, registration_id: int) -> None:
-        """The command that asked for a log was done, or given up: nobody waits for its stream."""
-        for key in [key for key, cause in self._being_made.items() if cause.identity == registration_id]:
-            del self._being_made[key]
 
     def on_linger(self, publication: Publication) -> None:
         """The stream takes no more data. An IPC session id is free from here on."""
@@ -210,8 +178,62 @@ class Publications:
         self._by_stream.clear()
         self._links.clear()
 
-    def _find_shared(self, endpoint: SendChannel | None, stream_id: int, params: PublicationParams) -> Publication | None:
-        for item in self._by_stream.get(stream_id, ()):
+    def _start(self, request: PublicationRequest) -> None:
+        """Share a publication, or make one as soon as its log is there."""
+        if self._share(request):
+            return
+        params = request.params
+        if request.udp is not None:
+            params.shrink_prototype()
+        wait = partial(self._waiting_logs.add, request.registration_id, client_id=request.client_id)
+        # A request that would share a stream whose log is still being made waits for that one.
+        stream = None if request.is_exclusive else (request.canonical_form, params.stream_id)
+        other = None if stream is None else self._waiting_logs.of_stream(stream)
+        if other is not None:
+            wait(other, partial(self._on_other_log, request))
+            return
+        made = self._core.logs.begin_publication(request.registration_id, params.term_length, is_sparse=params.is_sparse)
+        if made is None:
+            self._add(self._factory.make(request), request)
+        else:
+            wait(made, partial(self._on_log, request, made), stream=stream)
+
+    def _on_other_log(self, request: PublicationRequest) -> None:
+        """Go on when the log of a stream that could be shared is there, or cannot be made."""
+        request.params.check_tags(request.uri, self)
+        self._start(request)
+
+    def _on_log(self, request: PublicationRequest, made: Future[Any]) -> None:
+        """Go on when a request's own log is there, or cannot be made. What others may have changed meanwhile is checked again."""
+        request.params.check_tags(request.uri, self)
+        if not self._share(request):
+            made.result()
+            self._add(self._factory.make(request), request)
+
+    def _share(self, request: PublicationRequest) -> bool:
+        """Register a request with a publication that it shares; False when it may have a new one. Raises ChannelError."""
+        uri, udp, params = request.uri, request.udp, request.params
+        endpoint = None
+        if udp is not None:
+            self._response_channels.check(uri, params)
+            endpoint = self._endpoints.find_sender(udp)
+            if endpoint is not None:
+                self._endpoints.check_sender(endpoint, udp, params)
+        can_share = not request.is_exclusive and (udp is None or endpoint is not None)
+        existing = self._find_shared(endpoint, params) if can_share else None
+        if existing is None:
+            self._check_session(request)
+            return False
+        confirm_match(uri, params, existing)
+        if udp is not None and params.spies_simulate_connection != existing.params.spies_simulate_connection:
+            raise mismatch(uri, "ssc", existing.params.spies_simulate_connection, existing)
+        self._link(existing, request)
+        if udp is not None:
+            self._response_channels.on_published(existing)
+        return True
+
+    def _find_shared(self, endpoint: SendChannel | None, params: PublicationParams) -> Publication | None:
+        for item in self._by_stream.get(params.stream_id, ()):
             if (
                 item.endpoint is endpoint
                 and not item.is_exclusive
@@ -223,35 +245,20 @@ class Publications:
                 return item
         return None
 
-    def _prepare_log(
-        self, params: PublicationParams, canonical_form: str, registration_id: int, client_id: int, *, is_exclusive: bool
-    ) -> None:
-        """Raise LogNotReadyError until the log can be made at once. BEFORE anything else changes: the command is done again."""
-        # Who would share a stream whose log is still being made waits for that one.
-        key = (canonical_form, params.stream_id)
-        first = None if is_exclusive else self._being_made.get(key)
-        if first is not None and first.identity != registration_id and not first.made.done():
-            raise LogNotReadyError(registration_id, first.made, client_id)
-        try:
-            self._core.logs.prepare_publication(registration_id, params.term_length, is_sparse=params.is_sparse, client_id=client_id)
-        except LogNotReadyError as cause:
-            if not is_exclusive:
-                self._being_made[key] = cause
-            raise
-        if first is not None:
-            del self._being_made[key]
-
-    def _take_session(self, params: PublicationParams, canonical_form: str, channel: str) -> tuple[int, int, str]:
-        key = (params.session_id, params.stream_id, canonical_form)
-        if key in self._sessions:
-            raise ChannelValueError(
-                "an existing publication has the same session id",
-                where=channel,
-                expected="a session id that nobody uses on this channel and stream",
-                actual=f"session-id={params.session_id} stream-id={params.stream_id}",
-                error_code=ErrorCode.INVALID_CHANNEL,
-            )
-        return key
+    def _check_session(self, request: PublicationRequest) -> None:
+        if request.session_key not in self._sessions:
+            return
+        params = request.params
+        if "session-id" not in request.uri:  # the driver's choice, which another publication has taken while this one's log was made
+            params.session_id = self.next_session_id(params.stream_id, request.canonical_form)
+            return
+        raise ChannelValueError(
+            "an existing publication has the same session id",
+            where=request.uri.original,
+            expected="a session id that nobody uses on this channel and stream",
+            actual=f"session-id={params.session_id} stream-id={params.stream_id}",
+            error_code=ErrorCode.INVALID_CHANNEL,
+        )
 
     def _release_session(self, publication: Publication) -> None:
         # Once: from then on the session is the next one's, who may have the same key.
@@ -259,11 +266,12 @@ class Publications:
             publication.has_session = False
             self._sessions.release(publication.session_key)
 
-    def _add(self, publication: Publication, client_id: int) -> Publication:
+    def _add(self, publication: Publication, request: PublicationRequest) -> None:
         self._publications[publication.registration_id] = self._by_native[publication.native] = publication
         self._by_stream.setdefault(publication.stream_id, []).append(publication)
         self._sessions.take(publication.session_key)
         publication.has_session = True
+        self._response_channels.on_published(publication)
         if isinstance(publication.native, NetworkPublication) and publication.endpoint is not None:
             publication.endpoint.publication_count += 1
             self._core.sender.add_publication(publication.native)
@@ -273,21 +281,20 @@ class Publications:
         except Exception as error:  # somebody who waits goes without; the publisher has its stream, and can end it
             self._core.errors.record(error)
         self._core.conductor_agent.add_publication(publication.native)
-        self._link(publication, publication.registration_id, client_id, is_exclusive=publication.is_exclusive)
-        return publication
+        self._link(publication, request)
 
-    def _link(self, publication: Publication, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None:
+    def _link(self, publication: Publication, request: PublicationRequest) -> None:
         publication.reference_count += 1
-        self._links[correlation_id] = PublicationLink(publication, client_id)
+        self._links[request.registration_id] = PublicationLink(publication, request.client_id)
         self._core.client_proxy.publication_ready(
-            correlation_id,
+            request.registration_id,
             registration_id=publication.registration_id,
             session_id=publication.session_id,
             stream_id=publication.stream_id,
             position_limit_counter_id=publication.counter_ids[CounterType.PUB_LMT],
             channel_status_counter_id=publication.channel_status_counter_id,
             log_file=publication.log.path,
-            is_exclusive=is_exclusive,
+            is_exclusive=request.is_exclusive,
         )
 
     def _unlink(self, publication: Publication, *, is_abandoned: bool) -> None:

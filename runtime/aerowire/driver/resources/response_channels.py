@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ChannelValueError
-from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.publication_params import RESPONSE_CORRELATION_ID_NONE, RESPONSE_CORRELATION_ID_PROTOTYPE, PublicationParams
 
 if TYPE_CHECKING:
-    from aerowire.driver.resources.images import Image, Images
+    from aerowire.driver.resources.images import Images
     from aerowire.driver.resources.publication_factory import Publication
     from aerowire.driver.resources.subscriptions import Subscriptions
 
@@ -31,17 +30,15 @@ class ResponseChannels:
         self._images = images
         self._find_publication = find_publication
 
-    def check_request(self, uri: ChannelUri, params: PublicationParams) -> None:
-        """Raise ChannelValueError when a publication asks for responses to a subscription that does not exist."""
-        if params.is_response or params.response_correlation_id == RESPONSE_CORRELATION_ID_NONE:
+    def check(self, uri: ChannelUri, params: PublicationParams) -> None:
+        """Raise ChannelValueError when the subscription that a publication asks, or the image that it answers, is not there."""
+        if not params.is_response:
+            is_asking = params.response_correlation_id != RESPONSE_CORRELATION_ID_NONE
+            if is_asking and self._subscriptions.find(params.response_correlation_id) is None:
+                raise _error(uri, "no subscription waits for these responses", "the registration id of a subscription")
             return
-        if self._subscriptions.find(params.response_correlation_id) is None:
-            raise _error(uri, "no subscription waits for these responses", "the registration id of a subscription")
-
-    def image_of(self, uri: ChannelUri, params: PublicationParams) -> Image | None:
-        """Return the image that a publication answers, None when it answers none; raises ChannelValueError when that cannot be."""
-        if not params.is_response or params.response_correlation_id == RESPONSE_CORRELATION_ID_PROTOTYPE:
-            return None
+        if params.response_correlation_id == RESPONSE_CORRELATION_ID_PROTOTYPE:
+            return
         if params.response_correlation_id == RESPONSE_CORRELATION_ID_NONE:
             raise _error(uri, "a response channel does not say what it answers", "response-correlation-id beside control-mode=response")
         image = self._images.find(params.response_correlation_id)
@@ -49,18 +46,16 @@ class ResponseChannels:
             raise _error(uri, "unknown image to respond to", "the correlation id of an image")
         if not image.is_response_wanted:
             raise _error(uri, "the image's publisher did not ask for responses", "an image whose publication has response-correlation-id")
-        return image
 
-    def shape(self, params: PublicationParams) -> None:
-        """Make a prototype, which only keeps its channel open, as small as can be."""
-        if params.is_response and params.response_correlation_id == RESPONSE_CORRELATION_ID_PROTOTYPE:
-            params.term_length = transport.TERM_LENGTH_MIN
-            params.window_length = min(params.window_length, params.term_length >> 1)
-
-    def on_answering(self, image: Image | None, publication: Publication) -> None:
-        """A publication answers `image`: its publisher is told which session that is, until somebody listens."""
-        if image is not None:
-            image.native.tell_response(publication.session_id)
+    def on_published(self, publication: Publication) -> None:
+        """A publication answers a request, if `params` say so: its session is told to the publisher that asked."""
+        params = publication.params
+        if publication.is_ipc:
+            self._on_ipc_published(params)
+        elif params.is_response:
+            image = self._images.find(params.response_correlation_id)
+            if image is not None:  # until somebody listens
+                image.native.tell_response(params.session_id)
 
     def on_connected(self, publication: Publication) -> None:
         """Somebody listens to an answering publication: the session was told often enough."""
@@ -72,10 +67,8 @@ class ResponseChannels:
         """The other side answers a request by that session: let the waiting subscription take it."""
         self._subscriptions.on_response_session(publication.params.response_correlation_id, response_session_id)
 
-    def on_ipc_publication(self, params: PublicationParams) -> None:
-        """An IPC publication is about to answer another: the subscription that waits for it takes its session."""
-        if params.response_correlation_id == RESPONSE_CORRELATION_ID_NONE:
-            return
+    def _on_ipc_published(self, params: PublicationParams) -> None:
+        # On IPC nothing asks for a set-up: the subscription that waits for the answer takes its session, BEFORE it is linked.
         request = self._find_publication(params.response_correlation_id)
         if request is not None and request.is_ipc:
             self._subscriptions.on_ipc_response_session(request.params.response_correlation_id, params.session_id)
