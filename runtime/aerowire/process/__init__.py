@@ -1,1 +1,1 @@
-"""What all parts stand on: signals and output of a process, and what Cython shares among native modules. Imports the standard library only."""
+"""What processes of aerowire share, whatever they do, and native modules with them. Imports the standard library only."""

@@ -272,7 +272,7 @@ cdef class Sender(DriverAgent):
 
     cdef void _remove_publication(self, NetworkPublication publication) noexcept nogil:
         self._publications.remove(<void*>publication)
-        publication._endpoint.publications.remove(pair_key(publication.stream_id, publication.session_id))
+        publication.endpoint.publications.remove(pair_key(publication.stream_id, publication.session_id))
         publication.sender_release()
 
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil:
