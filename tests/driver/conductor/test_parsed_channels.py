@@ -12,6 +12,7 @@ from aerowire.codecs.flyweights.commands import CommandType
 from tests.support.processes import free_port
 
 IPC, SPY = "aeron:ipc", "aeron-spy:aeron:udp?endpoint=127.0.0.1:9"
+UDP = "aeron:udp?endpoint=127.0.0.1"
 GROUP, MANUAL = "aeron:udp?endpoint=224.20.30.39:24326", "aeron:udp?control-mode=manual"
 
 
@@ -29,12 +30,18 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def udp() -> str:
-    return f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    return f"{UDP}:{free_port()}"
+
+
+def with_port(channel: str) -> str:
+    """Return a channel with a port that is free, where it is to have one: names of tests have none that changes."""
+    return udp() if channel == UDP else channel
 
 
 @pytest.mark.parametrize("is_exclusive", [True, False])
-@pytest.mark.parametrize("channel", [IPC, udp(), MANUAL, f"{GROUP}|interface=127.0.0.1"])
+@pytest.mark.parametrize("channel", [IPC, UDP, MANUAL, f"{GROUP}|interface=127.0.0.1"])
 def test_of_a_publication(client: Any, parsed: list[str], channel: str, is_exclusive: bool) -> None:
+    channel = with_port(channel)
     kind = CommandType.ON_EXCLUSIVE_PUBLICATION_READY if is_exclusive else CommandType.ON_PUBLICATION_READY
     client.take(kind, client.add_publication(channel, 10, is_exclusive=is_exclusive))
     assert parsed == [channel]
@@ -43,8 +50,9 @@ def test_of_a_publication(client: Any, parsed: list[str], channel: str, is_exclu
     assert parsed == [channel] * 2
 
 
-@pytest.mark.parametrize("channel", [IPC, SPY, udp(), MANUAL])
+@pytest.mark.parametrize("channel", [IPC, SPY, UDP, MANUAL])
 def test_of_a_subscription(client: Any, parsed: list[str], channel: str) -> None:
+    channel = with_port(channel)
     client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription(channel, 10))
     assert parsed == [channel]
 
@@ -68,8 +76,9 @@ def test_of_destinations_to_send_to(client: Any, parsed: list[str]) -> None:
         assert parsed == [channel]
 
 
-@pytest.mark.parametrize("channel", [IPC, SPY, udp()])
+@pytest.mark.parametrize("channel", [IPC, SPY, UDP])
 def test_of_destinations_to_receive_from(client: Any, parsed: list[str], channel: str) -> None:
+    channel = with_port(channel)
     subscription = client.add_subscription(MANUAL, 10)
     client.take(CommandType.ON_SUBSCRIPTION_READY, subscription)
     for kind in (CommandType.ADD_RCV_DESTINATION, CommandType.REMOVE_RCV_DESTINATION):
