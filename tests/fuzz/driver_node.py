@@ -6,7 +6,6 @@ An execution that leaves a stream behind is followed by new agents.
 from __future__ import annotations
 
 import itertools
-from enum import IntEnum
 
 from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.media.send_endpoint import SendEndpoint
@@ -101,7 +100,7 @@ class FuzzNode(AgentHost):
         self.work()
         self.is_empty = self._has_seen(EventType.SEND_ENDPOINT_REMOVED)
 
-    def _has_seen(self, kind: IntEnum) -> bool:
+    def _has_seen(self, kind: EventType) -> bool:
         return kind in self.kinds()
 
     def advance(self, duration_ns: int) -> None:

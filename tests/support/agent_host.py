@@ -6,7 +6,6 @@ Every command to an agent goes through AgentHost; whatever changes about agents 
 from __future__ import annotations
 
 import itertools
-from enum import IntEnum
 from typing import Any
 
 from aerowire.base.address import AddressTuple
@@ -149,11 +148,11 @@ class AgentHost:
         """Return the value of the first counter with a label."""
         return next(self.counters.value(info.counter_id) for info in self.counters.for_each() if info.label == label)
 
-    def events_of(self, *kinds: IntEnum) -> list[SeenEvent]:
+    def events_of(self, *kinds: EventType) -> list[SeenEvent]:
         """Return the events of some types, in their order."""
         return [event for event in self.seen if event.type in kinds]
 
-    def kinds(self) -> list[IntEnum]:
+    def kinds(self) -> list[EventType]:
         """Return the types of all events."""
         return [event.type for event in self.seen]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderDecoder, FrameType
 from aerowire.ipc.counters import CountersManager
 from aerowire.logbuffer.log import LogBuffers
 
 HEADER = DataHeaderDecoder.ENCODED_LENGTH
-FRAME_ALIGNMENT = 32
 
 
 class LogReader:

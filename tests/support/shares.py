@@ -62,7 +62,7 @@ FIRST = (
     "tests/codegen/test_command.py",
 )
 # Files whose processes have to act within milliseconds. They stand among the first, when no worker has given way yet.
-TIMELY = ("tests/conformance/test_drivers.py",)
+TIMELY = ("tests/conformance/test_drivers.py", "tests/conformance/test_planted_faults.py")
 # The niceness of the other files.
 GIVEN_WAY = min(19, os.nice(0) + 5)
 _RANKS = {file: rank for rank, file in enumerate(FIRST)}

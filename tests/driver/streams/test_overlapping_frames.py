@@ -10,10 +10,10 @@ import pytest
 
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.queues.events import Event, EventType
+from aerowire.driver.queues.events import EventType
 from aerowire.logbuffer import scan
 from aerowire.simulation.world import SimulatedWorld
-from tests.support.agent_host import AgentHost
+from tests.support.agent_host import AgentHost, SeenEvent
 from tests.support.wire_source import INITIAL_TERM, SESSION, STREAM, TERM, WireSource
 
 MS = 1_000_000
@@ -50,7 +50,7 @@ def walked(node: AgentHost) -> list[tuple[int, int, bool]]:
     return scan.frames(node.images[0].log.term_view(0), 0, TERM)
 
 
-def malformed(node: AgentHost) -> list[Event]:
+def malformed(node: AgentHost) -> list[SeenEvent]:
     return node.events_of(EventType.MALFORMED_FRAME)
 
 

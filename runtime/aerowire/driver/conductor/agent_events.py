@@ -8,7 +8,6 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Callable
-from enum import IntEnum
 from inspect import signature
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -244,7 +243,7 @@ def on_image_done(_conductor: DriverConductor, _event: Event) -> None:
     """Nothing is left to do: IMAGE_REMOVED follows."""
 
 
-def _handler_of(kind: IntEnum) -> EventHandler:
+def _handler_of(kind: EventType) -> EventHandler:
     run = globals()[f"on_{kind.name.lower()}"]
     return EventHandler(run, tuple(name.lstrip("_") for name in list(signature(run).parameters)[2:]))
 

@@ -6,11 +6,11 @@ class _DeclaredInPxd(EnumMeta):
     # The members stand in the .pxd alone.
     def __getattr__(cls, name: str) -> Any: ...
 
-class EventType(IntEnum, metaclass=_DeclaredInPxd): ...
-class NativeErrorCode(IntEnum, metaclass=_DeclaredInPxd): ...
+class EventType(IntEnum, metaclass=_DeclaredInPxd): ...  # type: ignore[misc]
+class NativeErrorCode(IntEnum, metaclass=_DeclaredInPxd): ...  # type: ignore[misc]
 
 class Event:
-    type: IntEnum
+    type: EventType
     subject: object
     values: Sequence[int]
     control_address: tuple[str, int] | None
@@ -18,7 +18,7 @@ class Event:
     message: str
     def __init__(
         self,
-        type: IntEnum,
+        type: EventType,
         subject: object,
         values: Sequence[int],
         control_address: tuple[str, int] | None = None,

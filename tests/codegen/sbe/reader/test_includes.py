@@ -82,7 +82,7 @@ def test_a_schema_that_is_a_link_includes_what_is_beside_its_target(project: Pat
 def test_what_is_no_regular_file_is_refused_without_reading_it(project: Path) -> None:
     os.mkfifo(project / "own" / "pipe.xml")
     (told,) = problems(project, '<xi:include href="pipe.xml"/>')
-    assert "pipe.xml', which is no regular file (bad-include)" in told
+    assert "', which is no regular file (bad-include)" in told  # a long path is cut in front of it
 
 
 @pytest.mark.parametrize("doctype", ['<!DOCTYPE types SYSTEM "../outside/secret.txt">', '<!DOCTYPE types [<!ENTITY a "b">]>'])
