@@ -4,6 +4,8 @@ PYTHON_BIN := .venv/bin/python
 PYTEST := $(PYTHON_BIN) -m pytest
 # Tests run side by side in so many processes, as they mostly wait. With ARGS they run in one, unless ARGS has -n itself.
 WORKERS ?= 6
+# Scenarios with two drivers and a virtual machine or two; the conformance suite runs before them, because it measures milliseconds.
+SCENARIOS ?= 4
 PATHS := hatch_build.py runtime codegen conformance pcap tests benchmarks examples
 
 # Tests start hundreds of commands: bytecode spares each the compilation, and stays out of the sources.
@@ -33,7 +35,14 @@ check-generated: build ## compare generated/ with what spec/ says
 	.venv/bin/codegen check
 
 interop: build ## run everything against the official Java implementation (needs java and mvn)
-	$(PYTEST) tests/interop tests/conformance -m interop $(or $(ARGS),-n $(WORKERS) --interop-matrix=docs/interop.md)
+ifdef ARGS
+	$(PYTEST) tests/interop tests/conformance -m interop $(ARGS)
+else
+	@failed=0; \
+	$(PYTEST) tests/conformance -m interop || failed=1; \
+	$(PYTEST) tests/interop -m interop -n $(SCENARIOS) --interop-matrix=docs/interop.md || failed=1; \
+	exit $$failed
+endif
 
 soak: build ## run the long bars at full size (BAR=name for one, BAR=name/part); resumable, state in soak/
 	$(PYTHON_BIN) -m tests.soak.run $(BAR)
