@@ -24,7 +24,7 @@ build: ## make .venv (1.5 GB) and compile the native modules that are stale
 demo: build ## a million messages over a lossy network, captured, read back with Spark, replayed (keeps 1.3 GB in /tmp)
 	@.venv/bin/aerowire demo
 
-test: build ## run the tests, 6 minutes (ARGS="-k name" selects, one after another; WORKERS=0 runs all so, as a debugger needs)
+test: build ## run the tests, 10 minutes (ARGS="-k name" selects, one after another; WORKERS=0 runs all so, as a debugger needs)
 	@.ci/debian.sh
 	$(PYTEST) -m "not interop and not soak" $(or $(ARGS),-n $(WORKERS))
 
