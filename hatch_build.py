@@ -365,7 +365,7 @@ else:
         """Compile before packaging; a wheel gets the extensions, an editable install finds them beside their sources."""
 
         def initialize(self, version: str, build_data: dict[str, object]) -> None:
-            # Whoever calls this file afterwards, to see every module of it, says so.
+            # A caller that runs this file itself afterwards, to show every module, sets the variable.
             if version != "editable" or not os.environ.get(LATER_VARIABLE):
                 build([], terminal=open_terminal_of_parent())
             build_data["pure_python"] = False

@@ -50,7 +50,7 @@ class Selection:
 
     @cached_property
     def interfaces(self) -> tuple[list[str | None], Integers] | None:
-        """Names, and for each frame the index of that of the interface where it was seen; None where the capture tells of none."""
+        """Return names of interfaces, and for each frame the index of its interface's name; None if the capture names no interfaces."""
         if self.block.interfaces is not None:
             return [name or None for name in self.block.interface_names], self.block.interfaces[self.packets]
         directions, own = driver_directions(self.block, self.gather, self.packets)

@@ -1,6 +1,6 @@
 """Parts of captures that are read on their own, on whatever machine: cut by size alone, and resolved by who reads them.
 
-Whoever cuts looks at no packet.  Whoever reads a part finds the records at its two cuts: in the file's index where the rows need what only
+Cutting reads no packet.  Reading a part starts by finding the records at its two cuts: in the file's index where the rows need what only
 the whole file tells, else in the surroundings of the cuts.  Both neighbours of a cut look at the same bytes, and so find the same record.
 """
 

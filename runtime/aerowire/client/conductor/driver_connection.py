@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # How often a file that is not there yet is looked for.
 RETRY_SLEEP_MAX_S = 10e-3
-# A look at the file's name costs a microsecond; more often than this nobody waits for a driver to start.
+# Looking up the file costs a microsecond. A new driver needs to be noticed no sooner than after this time.
 REPLACEMENT_CHECK_NS = 50_000_000
 
 # What a driver cures by itself, or the start of another one.

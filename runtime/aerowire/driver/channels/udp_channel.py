@@ -141,7 +141,7 @@ class UdpChannel:
         interfaces: InterfaceLister = list_interfaces,
         is_destination: bool = False,
     ) -> UdpChannel:
-        """Find the addresses that `uri` names; may block in `resolver`. Raises a ChannelError with the code that the client is told."""
+        """Find the addresses that `uri` names; may block in `resolver`. Raises a ChannelError with the error code for the client."""
         text = uri.original
         if not uri.is_udp:
             raise _value_error(uri, "media", "channel is not a UDP channel", "aeron:udp")

@@ -100,7 +100,7 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
         return self.send_status_message(index, to, session_id, stream_id, 0, 0, 0, SM_FLAGS_SEND_SETUP, now_ns)
 
     def hold(self, ReceiveTransport transport not None) -> None:
-        """Keep a transport alive; call this BEFORE the receiver is told to use it. Conductor."""
+        """Keep a transport alive. The conductor calls this BEFORE it puts the command that adds the transport into the receiver's queue."""
         self._held[transport.index] = transport
 
     def let_go(self, ReceiveTransport transport not None) -> None:

@@ -255,7 +255,7 @@ class Publications:
         raise ChannelValueError(
             "an existing publication has the same session id",
             where=request.uri.original,
-            expected="a session id that nobody uses on this channel and stream",
+            expected="a session id that is not in use on this channel and stream",
             actual=f"session-id={params.session_id} stream-id={params.stream_id}",
             error_code=ErrorCode.INVALID_CHANNEL,
         )

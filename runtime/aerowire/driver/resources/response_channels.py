@@ -48,17 +48,17 @@ class ResponseChannels:
             raise _error(uri, "the image's publisher did not ask for responses", "an image whose publication has response-correlation-id")
 
     def on_published(self, publication: Publication) -> None:
-        """A publication answers a request, if `params` say so: its session is told to the publisher that asked."""
+        """If `params` make a publication a response, send its session to the publisher of the request."""
         params = publication.params
         if publication.is_ipc:
             self._on_ipc_published(params)
         elif params.is_response:
             image = self._images.find(params.response_correlation_id)
-            if image is not None:  # until somebody listens
+            if image is not None:  # until the response publication is connected
                 image.native.tell_response(params.session_id)
 
     def on_connected(self, publication: Publication) -> None:
-        """Somebody listens to an answering publication: the session was told often enough."""
+        """The publication of a response is connected: its session need not be sent any more."""
         image = self._images.find(publication.params.response_correlation_id)
         if image is not None and image.is_response_wanted:
             image.native.tell_response(None)

@@ -39,7 +39,9 @@ class WaitingLogs:
     def add(
         self, identity: int, made: Future[Any], then: Callable[[], object], *, client_id: int | None = None, stream: Hashable = None
     ) -> None:
-        """Call `then` when `made` has ended, however it has; not when the client has gone by then. What `then` raises is told to it.
+        """Call `then` once `made` is done, with or without an error, unless the client has gone by then.
+
+        An error that `then` raises is sent to the client; without a client it is recorded.
 
         `identity` is the command or the image that waits, `stream` what others could share.
         """

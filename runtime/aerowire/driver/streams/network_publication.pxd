@@ -57,7 +57,7 @@ cdef struct PublicationSenderSide:
     bint is_blocked                     # the last send found data but no window for it
     int64_t over_run_limit              # a unicast receiver drops what ends past it, whatever window it granted
     int64_t status_message_ns           # when a receiver was last heard
-    Address response_address            # length 0: nobody has asked yet
+    Address response_address            # length 0: no set-up has been requested yet
     bint connection_told                # of a response publication: the conductor knows that it has a receiver
 
 
@@ -81,7 +81,7 @@ cdef class NetworkPublication(Subscribable):
     cdef int32_t max_message_length
     cdef bint _signal_eos
     cdef int setup_flags
-    cdef bint is_response                   # it answers: its peer is whoever asked for its set-up
+    cdef bint is_response                   # of a response channel: its peer is the receiver that requested its set-up
     cdef bint _spies_simulate_connection
     cdef int _messages_per_send
     cdef int64_t _connection_timeout_ns
