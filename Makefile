@@ -3,7 +3,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST := $(PYTHON_BIN) -m pytest
 # Tests run side by side in so many processes, as they mostly wait. With ARGS they run in one, unless ARGS has -n itself.
-WORKERS ?= 6
+WORKERS ?= 4
 # Scenarios with two drivers and a virtual machine or two; the conformance suite runs before them, because it measures milliseconds.
 SCENARIOS ?= 4
 PATHS := hatch_build.py runtime codegen conformance pcap tests benchmarks examples
@@ -26,6 +26,7 @@ demo: build ## a million messages over a lossy network, captured, read back with
 
 test: build ## run the tests, 10 minutes (ARGS="-k name" selects, one after another; WORKERS=0 runs all so, as a debugger needs)
 	@.ci/debian.sh
+	@$(PYTHON_BIN) -m tests.support.prepare
 	$(PYTEST) -m "not interop and not soak" $(or $(ARGS),-n $(WORKERS))
 
 lint: build ## ruff, mypy --strict, stubtest, import rules

@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 
 import hatch_build
+from tests.support import spark_start
 
 SEED_VARIABLE = "AEROWIRE_SEED"
 SANITIZE_VARIABLE = "AEROWIRE_SANITIZE"  # how the modules under test were built (make tsan)
@@ -21,9 +22,8 @@ hypothesis.settings.register_profile("aerowire", deadline=None)
 hypothesis.settings.load_profile("aerowire")
 SEED = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")  # the name of the one that this process is
-# What runs for seconds is not worth the second compiler's time, nor several collectors'.
-for spark_options in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
-    os.environ.setdefault(spark_options, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+for spark_variable, spark_value in spark_start.environment().items():
+    os.environ.setdefault(spark_variable, spark_value)
 
 
 # What nohup, or a shell that puts the run into the background, tells it to ignore.

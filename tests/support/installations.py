@@ -42,7 +42,7 @@ class Installation:
 
     def run(self, *command: str, cwd: Path, timeout: float = 230) -> subprocess.CompletedProcess[str]:
         """Run a command to its end, without what the running environment puts into the variables."""
-        hidden = ("PYTHONPATH", "VIRTUAL_ENV", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+        hidden = ("PYTHONPATH", "VIRTUAL_ENV", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME")
         environment = {name: value for name, value in os.environ.items() if name not in hidden}
         environment["PATH"] = f"{self.folder / 'bin'}{os.pathsep}{environment['PATH']}"
         return subprocess.run(

@@ -23,6 +23,7 @@ from aerowire.pcap.publishing import Opener, PublishError, find_opener
 from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from aerowire.tools.streams.publisher import open_publisher
 from tests.support.processes import free_port
+from tests.support.waiting import rest
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 STREAM = 4001
@@ -84,8 +85,10 @@ def received(subscription: Subscription, process: subprocess.Popen[str], *, limi
     found: list[bytes] = []
     assembler = FragmentAssembler(lambda buffer, offset, length, _header: found.append(bytes(buffer[offset : offset + length])))
     while process.poll() is None or subscription.image_count:
-        if not subscription.poll(assembler, limit) and process.poll() is not None:
-            break
+        if not subscription.poll(assembler, limit):
+            if process.poll() is not None:
+                break
+            rest()
     return found
 
 
@@ -126,6 +129,7 @@ def test_keeps_the_captures_time_and_its_reserved_values(build: SimpleNamespace,
         process = start(str(path), "aeron:ipc", str(STREAM + 1), "--speed", "10x", "--json", "--ports", str(build.RECEIVER[1]))
         while process.poll() is None:
             subscription.poll(lambda _buffer, _offset, _length, header: values.append(header.reserved_value))
+            rest()
     assert values == [0, 64, 128, 192]
     assert json.loads(process.communicate()[0])["elapsed_s"] >= 0.3
 
@@ -202,6 +206,7 @@ def test_a_signal_ends_it_with_a_summary(
         process = start(str(path), "aeron:ipc", str(STREAM + 6), "--speed", "0.01x", "--json", "--ports", str(build.RECEIVER[1]))
         while not subscription.poll(lambda *_: None):
             assert process.poll() is None, process.communicate()
+            rest()
         process.send_signal(number)
         output, errors = process.communicate(timeout=TIMEOUT_S)
     told = json.loads(output)

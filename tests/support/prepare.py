@@ -1,0 +1,27 @@
+"""What a run of all tests makes once before its workers begin, each of which would otherwise make it for itself: `python -m ...prepare`.
+
+That is the bytecode of the tests, whose assertions pytest writes anew, and what makes Spark start fast (spark_start.py).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support import spark_start
+
+
+def collect() -> subprocess.Popen[bytes] | None:
+    """Begin to collect all tests, which writes their bytecode, unless there is some."""
+    if sys.pycache_prefix is None or any((Path(sys.pycache_prefix) / spark_start.ROOT.relative_to("/") / "tests").rglob("*pytest*.pyc")):
+        return None
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
+    return subprocess.Popen(command, cwd=spark_start.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    collecting = collect()
+    spark_start.make()
+    if collecting is not None:
+        collecting.wait()
