@@ -191,7 +191,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3, help="runs of each side, of which the median is taken (default: 3)")
     parser.add_argument("--only", default="", metavar="TEXT", help="measure only what has TEXT in its name")
     chosen = parser.parse_args()
-    java = dataclasses.replace(find_java(Path(__file__).resolve().parent / "java"), flags=())
+    java = find_java(Path(__file__).resolve().parent / "java")
     print(f"aerowire beside official Aeron {java.jar.stem.removeprefix('aeron-all-')}, {os.cpu_count()} cores", flush=True)
     selected = [item for item in MEASUREMENTS if chosen.only.casefold() in item.name.casefold()]
     verdicts = [compare(item, java, chosen.runs) for item in selected]

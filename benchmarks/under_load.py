@@ -27,7 +27,6 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Literal
@@ -174,7 +173,7 @@ def main() -> int:
     parser.add_argument("--idle", action="append", choices=sorted(IDLE_STRATEGIES), help="idle strategy of the driver; may be repeated")
     parser.add_argument("--official", action="store_true", help="measure on the official driver as well")
     chosen = parser.parse_args()
-    java = replace(find_java(), flags=()) if chosen.official else None
+    java = find_java() if chosen.official else None
     sides: tuple[Side, ...] = ("aerowire", "official") if chosen.official else ("aerowire",)
     good = True
     if chosen.rate is None or chosen.rate > QUIET_RATE:

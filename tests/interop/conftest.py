@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.interop.class_archive import with_archive
 from tests.interop.harness import AERON_ALL, Bench, Java, find_java
 from tests.interop.matrix import Outcome, java_version, render
 from tests.interop.scenarios import ROW_PROPERTY, Row, Scenario
@@ -43,7 +44,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="session")
 def java() -> Java:
-    return find_java()
+    return with_archive(find_java())
 
 
 @pytest.fixture

@@ -28,8 +28,6 @@ WORK = ROOT / "build" / "interop"
 # Aeron maps files and reaches into NIO's selectors; the virtual machine has to be told to let it.
 OPENED_MODULES = ("java.base/sun.nio.ch=ALL-UNNAMED", "java.base/jdk.internal.misc=ALL-UNNAMED", "java.base/java.util.zip=ALL-UNNAMED")
 # Two drivers and two clients share the machine's two cores: small heaps, no parallel collector.
-# What runs for seconds is not worth the second compiler's time.
-QUICK_FLAGS = ("-XX:TieredStopAtLevel=1",)
 JVM_FLAGS = ("-XX:+UseSerialGC", "-Xmx256m", "-XX:-UsePerfData", "-Xshare:auto")
 
 # A driver that was not given the processor for some seconds is not dead.
@@ -76,7 +74,7 @@ class Java:
     executable: str
     jar: Path
     classes: Path
-    flags: tuple[str, ...] = QUICK_FLAGS
+    flags: tuple[str, ...] = ()
 
     def command(self, main: str, *arguments: str, properties: Mapping[str, str] | None = None) -> list[str]:
         opened = [item for module in OPENED_MODULES for item in ("--add-opens", module)]
@@ -108,14 +106,15 @@ def find_java(folder: Path = HERE / "java", artifact: Artifact = AERON_ALL) -> J
     jar = find_jar(artifact)
     sources = sorted(folder.glob("*.java"))
     digest = hashlib.sha256(str(jar).encode() + b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
-    classes = WORK / f"classes-{digest}"
+    classes = WORK / f"classes-{digest}.jar"
     with locked_work():
         if not classes.exists():
-            partial = Path(tempfile.mkdtemp(dir=WORK))
-            command = [javac, "-Xlint:all", "-Werror", "-cp", str(jar), "-d", str(partial), *map(str, sources)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-            assert done.returncode == 0, done.stdout + done.stderr
-            partial.rename(classes)
+            with tempfile.TemporaryDirectory(dir=WORK) as partial:
+                command = [javac, "-Xlint:all", "-Werror", "-cp", str(jar), "-d", f"{partial}/classes", *map(str, sources)]
+                done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+                assert done.returncode == 0, done.stdout + done.stderr
+                # A jar, not a folder: an archive of classes (class_archive.py) has none from folders.
+                Path(shutil.make_archive(f"{partial}/jar", "zip", f"{partial}/classes")).rename(classes)
     return Java(java, jar, classes)
 
 
