@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 PYTHON_BIN := .venv/bin/python
 PYTEST := $(PYTHON_BIN) -m pytest
-# Tests run side by side in so many processes, as they mostly wait. With ARGS they run in one, unless ARGS has -n itself.
+# Tests run side by side in so many processes, as many of them wait. With ARGS they run in one, unless ARGS has -n itself.
 WORKERS ?= 4
 # Scenarios with two drivers and a virtual machine or two; the conformance suite runs before them, because it measures milliseconds.
 SCENARIOS ?= 4
@@ -24,7 +24,7 @@ build: ## make .venv (1.5 GB) and compile the native modules that are stale
 demo: build ## a million messages over a lossy network, captured, read back with Spark, replayed (keeps 1.3 GB in /tmp)
 	@.venv/bin/aerowire demo
 
-test: build ## run the tests, 10 minutes (ARGS="-k name" selects, one after another; WORKERS=0 runs all so, as a debugger needs)
+test: build ## run the tests, 8 minutes (ARGS="-k name" selects, one after another; WORKERS=0 runs all so, as a debugger needs)
 	@.ci/debian.sh
 	@$(PYTHON_BIN) -m tests.support.prepare
 	$(PYTEST) -m "not interop and not soak" $(or $(ARGS),-n $(WORKERS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import shutil
@@ -72,6 +73,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    # Thousands of collected tests stay to the end: the collector need not look at them again and again.
+    gc.collect()
+    gc.freeze()
     if session.items and not WORKER and any(name.startswith("aerowire.") for name in sys.modules):
         refuse_stale_modules(set(sys.modules))
 

@@ -66,7 +66,7 @@ class Captures:
     """A folder of captures that are appended to anywhere, in the middle of a record too; they appear one after another."""
 
     format = "aeron_pcap"
-    ways = WAYS
+    ways: tuple[str, ...] = WAYS
     columns: tuple[str, ...] = ("path", "record_position", "frame_index", "packet_index", "ts_ns", "type", "term_offset", "payload")
     order: tuple[str, ...] = columns[:3]
 
@@ -115,7 +115,7 @@ class Recordings:
     """A directory of an Archive with recordings that grow frame by frame; some stop, others begin."""
 
     format = "aeron_archive"
-    ways = (*WAYS[1:], WAYS[0])
+    ways: tuple[str, ...] = (*WAYS[1:], WAYS[0])
     columns: tuple[str, ...] = ("recording_id", "position", "flags", "payload")
     order: tuple[str, ...] = columns[:2]
 

