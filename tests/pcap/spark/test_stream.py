@@ -67,6 +67,19 @@ def test_gives_each_frame_once_over_restarts_at_any_byte(spark: Any, build: Simp
     assert rows(spark, out).equals(expected_rows(folder)), f"seed {seed}"
 
 
+def test_waits_for_the_rest_of_a_header(spark: Any, build: SimpleNamespace, tmp_path: Path) -> None:
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
+    files = {f"{cut}-{name}": (cut, data) for cut in (0, 3, 4, 8, 11, 23, 27) for name, data in growing(build, 2).items()}
+    for is_whole in (False, True):
+        for name, (cut, data) in files.items():
+            (folder / name).write_bytes(data if is_whole else data[:cut])
+        query = stream(spark, folder, out)
+        query.awaitTermination()
+        assert query.exception() is None
+    assert rows(spark, out).equals(expected_rows(folder))
+
+
 def in_pieces(build: SimpleNamespace, name: str) -> bytes:
     """A capture of datagrams of 4 KB, each in three IP fragments that are far from each other in the file; every 40th is whole."""
     rng, packets = random.Random(3), []

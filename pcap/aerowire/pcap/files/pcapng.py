@@ -18,7 +18,7 @@ import numpy as np
 
 from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers, PacketBlock, joined
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.files.formats import PCAPNG_MAGIC
+from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, PCAPNG_MAGIC
 from aerowire.pcap.files.places import Extent
 from aerowire.pcap.files.recovery import search_windows
 from aerowire.pcap.files.source import CaptureFile, ChunkReader
@@ -29,6 +29,7 @@ SECTION, INTERFACE, PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3
 BYTE_ORDER_MAGIC = 0x1A2B3C4D
 SIMPLE_PACKET_LENGTH_MIN, PACKET_LENGTH_MIN = 16, 32  # of the blocks that hold no bytes
 BLOCK_LENGTH_MIN = 12
+SECTION_LENGTH_MIN = 28
 BLOCK_LENGTH_MAX = 16 << 20  # what capture tools refuse to exceed
 # Kinds of blocks at which reading goes on behind a damage: those of the standard, and a journal's entries.
 KNOWN_KINDS = (SECTION, INTERFACE, PACKET, SIMPLE_PACKET, 4, 5, ENHANCED_PACKET, 9, 0xA, 0xBAD, 0x40000BAD)
@@ -82,6 +83,20 @@ class _Section:
     @property
     def order(self) -> str:
         return "<" if self.little_endian else ">"
+
+
+def begins_with_a_part(start: bytes, length: int) -> bool:
+    """Return whether a capture of `length` bytes, of which `start` holds the first 12, ends within its file header or section header.
+
+    That is a file that begins to be written. A length that no section header has is not believed.
+    """
+    if start[:4] != PCAPNG_MAGIC or len(start) < BLOCK_LENGTH_MIN:
+        return length < FILE_HEADER_LENGTH
+    for order in "<>":
+        block_length, magic = struct.unpack(order + "II", start[4:12])
+        if magic == BYTE_ORDER_MAGIC and SECTION_LENGTH_MIN <= block_length <= BLOCK_LENGTH_MAX:
+            return bool(length < block_length)
+    return False
 
 
 def read_blocks(
@@ -273,12 +288,12 @@ def _section(buffer: Bytes, position: int) -> tuple[_Section, int] | None:
     Raises ValueError for a section header that is none.
     """
     data = buffer.data
-    if buffer.size - position < 28 or struct.unpack_from("<I", data, position)[0] != SECTION:
+    if buffer.size - position < SECTION_LENGTH_MIN or struct.unpack_from("<I", data, position)[0] != SECTION:
         return None
     for little_endian in (True, False):
         length, magic = struct.unpack_from("<II" if little_endian else ">II", data, position + 4)
         if magic == BYTE_ORDER_MAGIC:
-            if not 28 <= length <= BLOCK_LENGTH_MAX or length & 3:
+            if not SECTION_LENGTH_MIN <= length <= BLOCK_LENGTH_MAX or length & 3:
                 break
             return _Section(little_endian), length
     raise ValueError("section header has no known byte order, or an impossible length")
