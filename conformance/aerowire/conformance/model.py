@@ -57,6 +57,7 @@ class MachineLacks(NotSupported):
 
 # The note of a result that says nothing of the driver but something of the machine.
 MACHINE_LACKS = "this machine cannot carry what the case needs"
+MACHINE_LOADED = "machine loaded"  # what begins the note of a deviation that may have come from it
 
 
 @dataclass(frozen=True, slots=True)

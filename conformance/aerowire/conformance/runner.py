@@ -13,6 +13,7 @@ from aerowire.conformance.harness.cnc import DriverUnreachableError
 from aerowire.conformance.harness.load import LoadGauge
 from aerowire.conformance.model import (
     MACHINE_LACKS,
+    MACHINE_LOADED,
     Case,
     Deviation,
     Finding,
@@ -155,7 +156,7 @@ class Runner:
         On a quiet machine a wrong reaction is final. A late one, a port that was taken, and anything on a starved machine are tried again.
         """
         if load is not None:
-            result.notes.append(f"machine loaded: {load}")
+            result.notes.append(f"{MACHINE_LOADED}: {load}")
         if isinstance(deviation, MachineLacks):
             result.notes.append(MACHINE_LACKS)
         is_refusal = isinstance(deviation, CommandRefused) and not deviation.is_address_in_use
