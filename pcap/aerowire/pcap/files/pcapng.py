@@ -21,7 +21,7 @@ from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, PCAPNG_MAGIC
 from aerowire.pcap.files.places import Extent
 from aerowire.pcap.files.recovery import search_windows
-from aerowire.pcap.files.source import CaptureFile, ChunkReader
+from aerowire.pcap.files.source import CaptureFile, ChunkReader, open_source
 from aerowire.pcap.files.walk import walk_blocks
 from aerowire.pcap.statistics import Statistics
 
@@ -85,18 +85,19 @@ class _Section:
         return "<" if self.little_endian else ">"
 
 
-def begins_with_a_part(start: bytes, length: int) -> bool:
-    """Return whether a capture of `length` bytes, of which `start` holds the first 12, ends within its file header or section header.
+def ends_within_header(path: str, length: int) -> bool:
+    """Return whether the first `length` bytes of a capture end within its file header or section header: it begins to be written.
 
-    That is a file that begins to be written. A length that no section header has is not believed.
+    Raises CaptureError for a file that cannot be read.
     """
+    with open_source(path) as file:
+        start = file.read(BLOCK_LENGTH_MIN)
     if start[:4] != PCAPNG_MAGIC or len(start) < BLOCK_LENGTH_MIN:
         return length < FILE_HEADER_LENGTH
-    for order in "<>":
-        block_length, magic = struct.unpack(order + "II", start[4:12])
-        if magic == BYTE_ORDER_MAGIC and SECTION_LENGTH_MIN <= block_length <= BLOCK_LENGTH_MAX:
-            return bool(length < block_length)
-    return False
+    try:
+        return length < _section_head(start, 0)[1]
+    except ValueError:
+        return False
 
 
 def read_blocks(
@@ -290,12 +291,21 @@ def _section(buffer: Bytes, position: int) -> tuple[_Section, int] | None:
     data = buffer.data
     if buffer.size - position < SECTION_LENGTH_MIN or struct.unpack_from("<I", data, position)[0] != SECTION:
         return None
+    little_endian, length = _section_head(data, position)
+    return _Section(little_endian), length
+
+
+def _section_head(data: bytes | memoryview, position: int) -> tuple[bool, int]:
+    """Return the byte order of the section whose header starts at `position`, and that header's length.
+
+    Raises ValueError for a section header that is none.
+    """
     for little_endian in (True, False):
         length, magic = struct.unpack_from("<II" if little_endian else ">II", data, position + 4)
         if magic == BYTE_ORDER_MAGIC:
             if not SECTION_LENGTH_MIN <= length <= BLOCK_LENGTH_MAX or length & 3:
                 break
-            return _Section(little_endian), length
+            return little_endian, length
     raise ValueError("section header has no known byte order, or an impossible length")
 
 

@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.files.captures import packet_blocks
-from aerowire.pcap.files.pcapng import BLOCK_LENGTH_MIN, begins_with_a_part
+from aerowire.pcap.files.pcapng import ends_within_header
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.source import CaptureFile, is_capture, is_compressed, open_capture
 from aerowire.pcap.frames.terms import Terms
@@ -127,10 +127,8 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return Reached(Place(length, None)) if length else None
         if length <= start:
             return known
-        if known is None:
-            with Path(path).open("rb") as raw:
-                if begins_with_a_part(raw.read(BLOCK_LENGTH_MIN), length):
-                    return None
+        if known is None and ends_within_header(path, length):
+            return None
         reached = known or Reached(BEGINNING)
         with open_capture(path) as file:
             for on in _walk(file, reached, length):
