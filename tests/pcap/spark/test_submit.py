@@ -84,7 +84,7 @@ def test_executors_read_with_a_zip_of_pure_python(tmp_path: Path, plain_zip: Pat
     for path in SPARK_HOME.iterdir():
         if path.name != "work":
             (home / path.name).symlink_to(path)
-    settings = ["--master", "local-cluster[1,1,1024]", "--py-files", str(plain_zip), "--conf", "spark.ui.enabled=false"]
+    settings = ["--master", "local-cluster[2,1,1024]", "--py-files", str(plain_zip), "--conf", "spark.ui.enabled=false"]
     settings += ["--conf", f"spark.executor.extraJavaOptions={' '.join(JAVA_OPTIONS)}"]
     found = submitted(tmp_path, SHIPPED, settings, SPARK_HOME=str(home))
-    assert found == ["found local-cluster[1,1,1024] 50 {('aerowire.zip', 'aerowire.pcap.files.chain_fallback')}"]
+    assert found == ["found local-cluster[2,1,1024] 50 {('aerowire.zip', 'aerowire.pcap.files.chain_fallback')}"]
