@@ -15,9 +15,8 @@ from pathlib import Path
 
 from tests.interop.harness import WORK, Bench, Java, locked_work
 from tests.support.processes import LIMIT_S, free_port, open_workshop, wait_for_driver
+from tests.support.spark_start import QUIET
 
-# What a machine says of an archive that it cannot use is no news to a test.
-QUIET = "-Xlog:disable"
 MESSAGES = 100
 
 

@@ -1,6 +1,7 @@
-"""What a run of all tests makes once before its workers begin, each of which would otherwise make it for itself: `python -m ...prepare`.
+"""Prepare a run of all tests: `python -m tests.support.prepare` makes once what each worker would otherwise make for itself.
 
-That is the bytecode of the tests, whose assertions pytest writes anew, and what makes Spark start fast (spark_start.py).
+It writes the bytecode of the tests, in which pytest replaces each assertion by one that explains its failure, and the files that let
+Spark start faster (spark_start.py).
 """
 
 from __future__ import annotations

