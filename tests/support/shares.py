@@ -13,6 +13,7 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 SPARK = (
     "tests/pcap/test_sink.py",
     "tests/pcap/sbe/test_spark.py",
+    "tests/codegen/sbe/targets/test_record_batches.py",
     "tests/pcap/spark/test_source.py",
     "tests/pcap/spark/test_stream.py",
     "tests/pcap/analysis/test_spark_analysis.py",

