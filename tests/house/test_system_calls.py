@@ -23,7 +23,9 @@ HARMLESS = {
     "socket": {"AF_INET", "AF_INET6", "inet_ntop", "inet_pton"},
 }
 # Headers of C that declare no call to the system, or of which only constants, types and memory are used.
-HARMLESS_HEADERS = {f"{name}.h" for name in ("Python", "arpa/inet", "netinet/in", "stdatomic", "stdint", "stdlib", "string", "sys/socket")}
+HARMLESS_HEADERS = {
+    f"{name}.h" for name in ("Python", "arpa/inet", "netinet/in", "stdatomic", "stdint", "stdlib", "string", "sys/socket", "sys/uio")
+}
 # Methods of pathlib.Path that look at the file system or change it.
 PATH_METHODS = re.compile(
     r"(?<!\bos)\.(chmod|cwd|exists|glob|hardlink_to|home|is_dir|is_file|is_symlink|iterdir|lstat|mkdir|open|read_bytes|read_text|readlink|rename"
@@ -58,7 +60,7 @@ def calls(text: str) -> set[str]:
             is_renamed = member is None and re.search(rf"\b{module} as \w", code)
             if module not in HARMLESS or is_renamed or not used <= HARMLESS[module]:
                 found.add(module)
-    if re.search(r"(?<![\w.])open\(", code) or (any(name.startswith("pathlib") for name in names) and PATH_METHODS.search(code)):
+    if re.search(r"(?<![\w.])(?<!def )open\(", code) or (any(name.startswith("pathlib") for name in names) and PATH_METHODS.search(code)):
         found.add("pathlib")
     return found
 

@@ -33,6 +33,7 @@ from tests.soak import (
     sbe_schemas,
     sbe_verdicts,
     setup_flood,
+    simulated_disk,
     spec_change,
     speed,
 )
@@ -57,6 +58,7 @@ BARS: dict[str, Bar] = {
     "replay": replay.parts,
     "speed": speed.parts,
     "footprint": footprint.parts,
+    "simulated-disk": simulated_disk.parts,
     "memory": memory.parts,
     "pcap-exact": pcap_exact.parts,
     "pcap-splits": pcap_splits.parts,

@@ -6,6 +6,9 @@ Bad bytes from the network are never an exception: they are counted and dropped.
 
 from __future__ import annotations
 
+import os
+from errno import EDQUOT, EEXIST, ENOENT, ENOSPC
+
 
 class AerowireError(Exception):
     """Root of all errors raised by aerowire.
@@ -201,6 +204,35 @@ class MappedFileMissingError(StorageError, FileNotFoundError):
 
 class MappedFileExistsError(StorageError, FileExistsError):
     """A file that should be made already exists."""
+
+
+class FileError(StorageError):
+    """The file system refused an operation on a file; `errno` says why."""
+
+    def __init__(self, what: str, *, where: object, number: int) -> None:
+        """Raise it by `file_error`, which finds the class."""
+        super().__init__(what, where=where, actual=os.strerror(number))
+        self.errno = number
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file or directory does not exist."""
+
+
+class ExistingFileError(FileError, FileExistsError):
+    """A file or directory that should be made already exists."""
+
+
+class FullDiskError(FileError, StorageSpaceError):
+    """The file system has no room for what should be written."""
+
+
+FILE_ERRORS = {ENOENT: MissingFileError, EEXIST: ExistingFileError, ENOSPC: FullDiskError, EDQUOT: FullDiskError}
+
+
+def file_error(what: str, where: object, number: int) -> FileError:
+    """Return the error of a file operation that ended with an errno."""
+    return FILE_ERRORS.get(number, FileError)(what, where=where, number=number)
 
 
 class TruncatedFileError(ForeignDirectoryError):

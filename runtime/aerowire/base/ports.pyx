@@ -209,6 +209,10 @@ cdef class RegionPort:
         """Map an existing file; return its Region. TruncatedFileError when it is shorter than `minimum_length`."""
         raise NotImplementedError
 
+    def sync(self, region) -> None:
+        """Return when what was written to a region is on the disk. Raises FileError; what was written since the last sync is lost then."""
+        raise NotImplementedError
+
     def delete(self, path) -> bool:
         """Remove a file; False when there is none."""
         raise NotImplementedError

@@ -14,6 +14,7 @@ cdef class Mapping:
     cdef int64_t length
     cdef bint writable
     cdef MappedRange* range             # NULL for anonymous memory
+    cdef Mapping _whole                 # the mapping whose first pages these are, None for one of its own
 
 
 @cython.final

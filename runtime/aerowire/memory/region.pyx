@@ -19,6 +19,7 @@ from aerowire.base.errors import (
     StorageError,
     StorageSpaceError,
     TruncatedFileError,
+    file_error,
 )
 
 from aerowire.memory.atomics cimport fetch_add_i32, load_acquire_i32
@@ -28,7 +29,9 @@ cdef extern from "<sys/mman.h>" nogil:
     void* mmap(void* address, size_t length, int protection, int flags, int fd, int64_t offset)
     int munmap(void* address, size_t length)
     int madvise(void* address, size_t length, int advice)
+    int msync(void* address, size_t length, int flags)
     int PROT_READ, PROT_WRITE, MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE
+    int MS_SYNC
     void* MAP_FAILED
 
 cdef extern from "<fcntl.h>" nogil:
@@ -58,7 +61,7 @@ cdef class Mapping:
         if self.range != NULL:
             with nogil:
                 remove_range(self.range)            # BEFORE other memory can have the addresses
-        if self.address != NULL:
+        if self.address != NULL and self._whole is None:
             with nogil:                             # gigabytes take their time
                 munmap(self.address, <size_t>self.length)
             self.address = NULL
@@ -155,6 +158,28 @@ cdef class Region:
         if length <= 0:
             raise StorageError("cannot map an empty region", expected="a length > 0", actual=length)
         return _region(map_pages(-1, length, True, "anonymous memory"), None, None)
+
+    def sync(self) -> None:
+        """Return when the pages of a mapped file are on the disk. Raises FileError; what was written since the last sync is lost then."""
+        cdef int failure = 0
+        if self.address == NULL:
+            raise ClosedError("region is closed", where=self._path)
+        with nogil:
+            if msync(self.address, <size_t>self.length, MS_SYNC) != 0:
+                failure = errno
+        if failure:
+            raise file_error("cannot sync a mapped file: what was written since the last sync is lost", self._path, failure)
+
+    def first(self, int64_t length, path=None):
+        """Return a region of the first `length` bytes of this one, the same memory: each keeps it mapped on its own."""
+        if not 0 < length <= self.length:
+            raise StorageError("cannot take a part of a region", where=self._path, expected=f"1 to {self.length} bytes", actual=length)
+        cdef Mapping part = Mapping.__new__(Mapping)
+        part.address = self.address
+        part.length = length
+        part.writable = self._mapping.writable
+        part._whole = self._mapping
+        return _region(part, path, None)
 
     cdef object hold(self):
         return self._mapping

@@ -51,6 +51,9 @@ class AnonymousRegions(RegionPort):
             raise TruncatedFileError("region is too short", where=name, expected=f"at least {minimum_length} bytes", actual=len(region))
         return region
 
+    def sync(self, region: Region) -> None:
+        """Return at once: this memory outlives nothing."""
+
     def delete(self, path: str | PathLike[str]) -> bool:
         """Forget a path; False when there is none."""
         return self._regions.pop(os.fspath(path), None) is not None

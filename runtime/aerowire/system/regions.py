@@ -30,6 +30,9 @@ class FileRegionPort(RegionPort):
     def map(self, path: str | os.PathLike[str], *, writable: bool = True, minimum_length: int = 1) -> Region:
         return Region.map_file(path, writable, minimum_length)
 
+    def sync(self, region: Region) -> None:
+        region.sync()
+
     def delete(self, path: str | os.PathLike[str]) -> bool:
         try:
             Path(path).unlink()
