@@ -8,7 +8,7 @@ import pytest
 
 from aerowire.conformance.command_line import make_peer, parse
 from aerowire.conformance.main import main
-from aerowire.conformance.model import Verdict
+from aerowire.conformance.model import Result, Verdict
 from aerowire.conformance.peers.base import Peer, PeerError, started
 from aerowire.conformance.peers.drivers import AerowirePeer, JavaPeer, short_timers
 from aerowire.conformance.runner import Runner
@@ -16,6 +16,7 @@ from aerowire.conformance.scripts.language import ScriptError, parse_script
 from aerowire.conformance.scripts.player import load
 from tests.interop.harness import AERON_ALL, find_jar
 
+ATTEMPTS = 4
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "conformance").glob("*.aeron"))
 
 
@@ -23,8 +24,17 @@ def play(driver: Peer, path: Path, text: str | None = None) -> tuple[Verdict, st
     """Play a script, or a text as one; return its verdict, what was expected and what came."""
     if text is not None:
         path.write_text(text)
-    result = Runner(driver, seed=5, attempts=1).run([load(path)])[0]
+    result = played(driver, path)
     return result.verdict, result.expected, result.actual
+
+
+def played(driver: Peer, path: Path) -> Result:
+    """Return the first result that is conclusive: on a loaded machine some are not."""
+    results = (Runner(driver, seed=5, attempts=1).run([load(path)])[0] for _ in range(ATTEMPTS))
+    found = next(results)
+    while found.verdict is Verdict.INCONCLUSIVE and (again := next(results, None)) is not None:
+        found = again
+    return found
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -87,7 +97,7 @@ def test_stimuli_wait_their_time_and_frames_are_what_the_script_says(driver: Pee
     )
     path = tmp_path / "right.aeron"
     path.write_text(text)
-    result = Runner(driver, seed=5, attempts=1).run([load(path)])[0]
+    result = played(driver, path)
     assert result.verdict is Verdict.PASS, result.to_dict()
     status = next(one for one in result.exchanges if not one.is_sent)
     data = [one for one in result.exchanges if one.is_sent][-1]

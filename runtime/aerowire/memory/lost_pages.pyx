@@ -29,7 +29,8 @@ cdef int32_t total = 0
 cdef MappedRange* add_range(uint8_t* address, int64_t length, bint is_writable, bytes name) except NULL:
     cdef MappedRange* entry = first
     cdef bytes end = name[-(NAME_LENGTH - 1):] + b"\0"
-    while entry is not NULL and entry.address is not NULL:
+    # Acquire: whoever removed a range reads its entry until it stores NULL, and holds no lock.
+    while entry is not NULL and load_acquire_i64(&entry.address) != 0:
         entry = entry.next
     if entry is NULL:
         entry = _add_entries()
