@@ -25,7 +25,7 @@ def watch_image(Watcher watcher not None, int watch, Image image not None) -> bo
     if image.handle_state != STATE_OPEN:
         return False
     position = counter_get(image.subscriber_position)
-    watcher.arm(watch, WATCH_FRAME, image.terms[index_by_position(position, image.position_bits_to_shift)]
+    watcher.arm(watch, WATCH_FRAME, image.log.terms[index_by_position(position, image.position_bits_to_shift)]
                 + <int32_t>(position & (image.term_buffer_length - 1)), 0, image)
     return True
 

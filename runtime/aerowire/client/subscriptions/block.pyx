@@ -4,7 +4,7 @@ A block moves the subscriber position at its release, so that until then the pub
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 
 from aerowire.base.whole_numbers cimport int32_of
 from aerowire.client.handles.buffers cimport NativeBuffer
@@ -13,9 +13,9 @@ from aerowire.client.handles.state cimport STATE_OPEN
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, FRAME_ALIGNMENT, data_header_flags, data_header_term_id)
 from aerowire.ipc.counters cimport counter_get, counter_set
-from aerowire.logbuffer.descriptor cimport align_frame, compute_frame_offset, index_by_position
-from aerowire.logbuffer.frame cimport STEP_MALFORMED, frame_is_padding, frame_length_acquire, frame_step
-from aerowire.logbuffer.scan cimport scan_block
+from aerowire.logbuffer.block_reader cimport BLOCK_MALFORMED, LogBlock, read_block
+from aerowire.logbuffer.descriptor cimport align_frame
+from aerowire.logbuffer.frame cimport frame_length_acquire, frame_step
 
 from aerowire.base.errors import ClosedError, MalformedFrameError
 
@@ -199,70 +199,56 @@ cdef class Block:
 
 cdef Block lend(ImageBase image, int32_t length_limit):
     cdef Block block = Block.__new__(Block)
-    cdef int64_t position
-    cdef int32_t offset, length, step, end
-    cdef int index, paddings = 0
-    cdef const uint8_t* term
+    cdef LogBlock found
+    cdef int32_t length
+    cdef int paddings = 0
     image.require_idle()
     while True:
-        position = counter_get(image.subscriber_position)
-        offset = compute_frame_offset(position, image.term_buffer_length)
-        index = index_by_position(position, image.position_bits_to_shift)
-        term = image.terms[index]
-        length = frame_length_acquire(term + offset)
-        step = frame_step(length, image.term_buffer_length - offset)
-        if step <= 0:
-            if step == STEP_MALFORMED:
-                image.end_malformed(position, length)
-            return block
-        if not frame_is_padding(term + offset):
+        length = read_block(&image.log, counter_get(image.subscriber_position), INT64_MAX, length_limit, &found)
+        if length <= 0 and found.step > 0 and not found.is_padding:
+            length = read_block(&image.log, found.position, INT64_MAX, found.step, &found)      # one frame at least
+        if length == BLOCK_MALFORMED:
+            image.end_malformed(found.position, found.frame_length)
+        if length <= 0:
+            return block                # nothing is there, or the frame is not what it was: the next poll looks again
+        if not found.is_padding:
             break
-        counter_set(image.subscriber_position, position + step)
+        counter_set(image.subscriber_position, found.position + length)
         paddings += 1
         if paddings == PADDINGS_MAX:
             return block
-    if length_limit < step:
-        length_limit = step
-    end = image.term_buffer_length if length_limit > image.term_buffer_length - offset else offset + length_limit
-    block.length = scan_block(term, image.term_buffer_length, offset, end) - offset
-    if block.length == 0:
-        return block                    # the frame is not what it was: the next poll looks again
+    block.length = length
     block._image = image
-    block._term_view = image.term_views[index]
-    block._address = term + offset
-    block._begin_position = position
+    block._term_view = image.term_views[found.index]
+    block._address = found.address
+    block._begin_position = found.position
     block._is_held = True
     block.session_id = image.session_id
-    block.term_id = data_header_term_id(term + offset)
-    block.term_offset = offset
+    block.term_id = data_header_term_id(found.address)
+    block.term_offset = found.term_offset
     image.is_lent = True
     return block
 
 
 cdef int32_t poll_frames(ImageBase image, object handler, int32_t length_limit, bint is_raw) except -1:
-    cdef int64_t position = counter_get(image.subscriber_position)
-    cdef int32_t offset = compute_frame_offset(position, image.term_buffer_length)
-    cdef int index = index_by_position(position, image.position_bits_to_shift)
-    cdef const uint8_t* term = image.terms[index]
-    cdef int32_t end, length, term_id
+    cdef LogBlock found
+    cdef int32_t term_id
+    cdef int32_t length = read_block(&image.log, counter_get(image.subscriber_position), INT64_MAX, length_limit, &found)
     image.require_idle()
     if length_limit <= 0:
         return 0
-    end = image.term_buffer_length if length_limit > image.term_buffer_length - offset else offset + length_limit
-    length = scan_block(term, image.term_buffer_length, offset, end) - offset
-    if length == 0:
-        length = frame_length_acquire(term + offset)
-        if frame_step(length, image.term_buffer_length - offset) == STEP_MALFORMED:
-            image.end_malformed(position, length)
+    if length == BLOCK_MALFORMED:
+        image.end_malformed(found.position, found.frame_length)
+    if length <= 0:
         return 0
-    term_id = data_header_term_id(term + offset)
+    term_id = data_header_term_id(found.address)
     image.is_polling = True
     try:
         if is_raw:
-            handler(image.log_file(), <int64_t>index * image.term_buffer_length + offset, image.term_views[index], offset, length,
-                    image.session_id, term_id)
+            handler(image.log_file(), <int64_t>found.index * image.term_buffer_length + found.term_offset, image.term_views[found.index],
+                    found.term_offset, length, image.session_id, term_id)
         else:
-            handler(image.term_views[index], offset, length, image.session_id, term_id)
+            handler(image.term_views[found.index], found.term_offset, length, image.session_id, term_id)
     except Exception as error:
         if image.subscriber_error_handler is None:
             raise
@@ -270,5 +256,5 @@ cdef int32_t poll_frames(ImageBase image, object handler, int32_t length_limit, 
     finally:
         image.is_polling = False
         if image.handle_state == STATE_OPEN:
-            counter_set(image.subscriber_position, position + length)
+            counter_set(image.subscriber_position, found.position + length)
     return length

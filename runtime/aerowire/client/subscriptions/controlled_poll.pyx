@@ -24,7 +24,7 @@ cdef int poll_controlled(ImageBase image, object handler, int fragment_limit, in
     cdef int32_t initial_offset = compute_frame_offset(initial_position, image.term_buffer_length)
     cdef int32_t offset = initial_offset
     cdef int32_t limit_offset
-    cdef const uint8_t* term = image.terms[index]
+    cdef const uint8_t* term = image.log.terms[index]
     cdef const uint8_t* frame
     cdef int32_t length, step = STEP_NONE
     cdef int fragments = 0, paddings = 0

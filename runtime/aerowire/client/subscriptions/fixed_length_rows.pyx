@@ -49,7 +49,7 @@ cdef bint poll_rows(ImageBase image, FixedLengthRows rows) except *:
     while rows.filled < rows.count:
         position = counter_get(image.subscriber_position)
         begin = offset = compute_frame_offset(position, image.term_buffer_length)
-        term = image.terms[index_by_position(position, image.position_bits_to_shift)]
+        term = image.log.terms[index_by_position(position, image.position_bits_to_shift)]
         outcome = copy_rows(term, &offset, image.term_buffer_length, rows, &paddings, &length)
         counter_set(image.subscriber_position, position + (offset - begin))
         if outcome != 0:

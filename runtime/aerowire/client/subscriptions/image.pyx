@@ -146,7 +146,7 @@ cdef class Image(ImageBase):
         cdef int32_t initial_offset = compute_frame_offset(initial_position, self.term_buffer_length)
         cdef int32_t offset = initial_offset
         cdef int32_t limit_offset
-        cdef const uint8_t* term = self.terms[index]
+        cdef const uint8_t* term = self.log.terms[index]
         cdef const uint8_t* frame
         cdef int32_t length, step = STEP_NONE
         cdef int fragments = 0, paddings = 0
@@ -226,7 +226,7 @@ cdef class Image(ImageBase):
         while batch.count - already < fragment_limit and paddings > 0:
             position = counter_get(self.subscriber_position)
             begin = compute_frame_offset(position, self.term_buffer_length)
-            term = self.terms[index_by_position(position, self.position_bits_to_shift)]
+            term = self.log.terms[index_by_position(position, self.position_bits_to_shift)]
             length = frame_length_acquire(term + begin)
             step = frame_step(length, self.term_buffer_length - begin)
             if step <= 0:

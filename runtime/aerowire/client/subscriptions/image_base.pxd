@@ -1,12 +1,12 @@
 # What an image is beside its polls.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from aerowire.client.subscriptions.batch cimport BatchPool
 from aerowire.client.subscriptions.header cimport Header
 from aerowire.client.handles.numbers cimport Numbers
 from aerowire.client.handles.state cimport Handle
-from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
 from aerowire.ipc.counters cimport CountersReader
+from aerowire.logbuffer.block_reader cimport LogTerms
 from aerowire.logbuffer.log cimport LogBuffers
 
 
@@ -19,7 +19,7 @@ cdef class ImageBase(Handle):
     cdef object _hold                   # the log's mapping
     cdef CountersReader _counters
     cdef int64_t* subscriber_position
-    cdef const uint8_t* terms[PARTITION_COUNT]
+    cdef LogTerms log
     cdef BatchPool batches
     cdef tuple term_views               # a read-only memoryview of each term
     cdef Header header

@@ -8,6 +8,8 @@ from libc.stdint cimport int32_t, int64_t
 from aerowire.client.handles.numbers cimport numbers_clear
 from aerowire.client.handles.state cimport STATE_FORKED, STATE_OPEN, STATE_UNAVAILABLE, Handle
 from aerowire.ipc.counters cimport CountersReader, counter_get
+from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
+from aerowire.logbuffer.block_reader cimport terms_of
 from aerowire.logbuffer.descriptor cimport compute_frame_offset
 from aerowire.memory.region cimport Mapping
 
@@ -47,9 +49,9 @@ cdef class ImageBase(Handle):
         self.position_bits_to_shift = logs.bits
         self.join_position = counter_get(self.subscriber_position)
         views = []
+        self.log = terms_of(logs)
         for index in range(PARTITION_COUNT):
-            self.terms[index] = logs.term_address(index)
-            start = self.terms[index] - mapping.address
+            start = self.log.terms[index] - mapping.address
             views.append(memoryview(mapping)[start:start + logs.term_length].toreadonly())
         self.term_views = tuple(views)
         self.batches = BatchPool()

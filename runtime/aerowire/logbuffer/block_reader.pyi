@@ -1,0 +1,3 @@
+from aerowire.logbuffer.log import LogBuffers
+
+def block_at(logs: LogBuffers, position: int, limit_position: int, length_limit: int) -> tuple[bytes, int, int, bool] | int: ...
