@@ -117,6 +117,9 @@ def test_no_package_stands_outside_the_contracts() -> None:
         ("aerowire.memory.region", "from ..ipc cimport counters"),
         ("aerowire.ipc.ring", "from aerowire.logbuffer.position cimport (\n    index_by_term,\n    compute_position,\n)"),
         ("aerowire.client.subscriptions.image", "cimport aerowire.driver.agents.sender"),
+        ("aerowire.agents.event_ring", "from aerowire.driver.queues.events cimport EventRecord"),
+        ("aerowire.agents.queued_agent", "from aerowire.client.subscriptions.image cimport Image"),
+        ("aerowire.system.wakeup", "from aerowire.agents.event_ring cimport EventRing"),
         ("aerowire.driver.agents.sender", "    from aerowire.conformance.suite import Case"),
         ("aerowire.driver.agents.sender", "import pyarrow as pa"),
         ("aerowire.pcap.analysis.summary", "from aerowire.codegen.sbe.reader import load_message_schema"),
@@ -133,6 +136,8 @@ def test_a_breach_is_found(module: str, text: str) -> None:
     ("module", "text"),
     [
         ("aerowire.ipc.counters", "from aerowire.memory cimport atomics"),
+        ("aerowire.agents.event_ring", "from aerowire.system.wakeup cimport Wakeup"),
+        ("aerowire.client.subscriptions.image", "from aerowire.agents.queued_agent cimport QueuedAgent"),
         ("aerowire.pcap.sbe.schemas", "from aerowire.codegen.sbe.reader import load_message_schema"),
         ("aerowire.driver.channels.nak_delay", "if TYPE_CHECKING:\n    from aerowire.driver.context import Context\n"),
         ("aerowire.driver.agents.sender", '"""cimport aerowire.client\nimport scapy\n"""'),

@@ -1,6 +1,5 @@
-# What the driver's agents share: their set-up, their commands, and an array of borrowed pointers.
+# What the driver's agents share: their set-up and their commands.
 
-cimport cython
 from libc.stdint cimport int64_t
 from aerowire.base.ports cimport ClockPort
 from aerowire.base.runner cimport NativeAgent
@@ -12,7 +11,6 @@ cdef enum:
     COMMANDS_PER_CYCLE = 16     # so that a burst of commands does not hold up streams
     PORTS_PER_CYCLE = 64        # sockets looked at in one cycle; the poller rotates over more
     BATCH_MAX = 16              # datagrams of one system call, as the official driver bounds them
-    STREAMS_MAX = 1 << 20       # of one agent: more than the largest counters buffer has room for
 
 
 cdef class DriverAgent(NativeAgent):
@@ -29,16 +27,3 @@ cdef class DriverAgent(NativeAgent):
                      int64_t cycle_threshold_ns) except -1
     cdef int take_commands(self, int64_t now_ns) noexcept nogil
     cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil     # once a command; subclasses override
-
-
-@cython.final
-cdef class PointerArray:
-    """Borrowed pointers in order of addition; changed only by the owning agent, at the top of its cycle."""
-
-    cdef void** items
-    cdef int count
-    cdef int _capacity
-
-    cdef bint add(self, void* item) noexcept nogil          # False: full, or out of memory
-    cdef bint remove(self, void* item) noexcept nogil
-    cdef void remove_at(self, int index) noexcept nogil

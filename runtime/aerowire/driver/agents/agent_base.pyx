@@ -1,16 +1,11 @@
-"""What the driver's agents share: their set-up, their commands, and an array of borrowed pointers."""
+"""What the driver's agents share: their set-up and their commands."""
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free
-from libc.string cimport memmove
-
-cimport cython
 
 from aerowire.driver.queues.commands import AgentQueueFullError
 
 from aerowire.driver.queues.commands cimport AgentCommand
 from aerowire.driver.queues.system_counters cimport duty_cycle_start
-from aerowire.memory.growing cimport grow
 
 
 cdef class DriverAgent(NativeAgent):
@@ -68,30 +63,3 @@ cdef class DriverAgent(NativeAgent):
             if command.awaits:
                 self.events.answered(command.subject)
             raise
-
-
-@cython.final
-cdef class PointerArray:
-    """A growing array of at most STREAMS_MAX pointers. Removal keeps the order, so that round robin stays fair."""
-
-    def __dealloc__(self):
-        free(self.items)
-
-    cdef bint add(self, void* item) noexcept nogil:
-        if self.count == self._capacity and not grow(<void**>&self.items, &self._capacity, sizeof(void*), STREAMS_MAX):
-            return False
-        self.items[self.count] = item
-        self.count += 1
-        return True
-
-    cdef bint remove(self, void* item) noexcept nogil:
-        cdef int i
-        for i in range(self.count):
-            if self.items[i] is item:
-                self.remove_at(i)
-                return True
-        return False
-
-    cdef void remove_at(self, int index) noexcept nogil:
-        self.count -= 1
-        memmove(&self.items[index], &self.items[index + 1], (self.count - index) * sizeof(void*))

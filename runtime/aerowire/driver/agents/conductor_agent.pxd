@@ -2,7 +2,8 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
-from aerowire.driver.agents.agent_base cimport DriverAgent, PointerArray
+from aerowire.agents.pointer_array cimport PointerArray
+from aerowire.driver.agents.agent_base cimport DriverAgent
 from aerowire.driver.agents.client_liveness cimport ClientLiveness
 from aerowire.driver.queues.commands cimport Command
 from aerowire.ipc.counters cimport CountersReader
