@@ -1,11 +1,12 @@
 # What the driver's agents share: their set-up and their commands.
 
 from libc.stdint cimport int64_t
+from aerowire.agents.duty_cycle cimport DutyCycle
 from aerowire.base.ports cimport ClockPort
 from aerowire.base.runner cimport NativeAgent
 from aerowire.driver.queues.commands cimport Command, CommandQueue
 from aerowire.driver.queues.events cimport EventQueue
-from aerowire.driver.queues.system_counters cimport DutyCycle, SystemCounters
+from aerowire.driver.queues.system_counters cimport SystemCounters
 
 cdef enum:
     COMMANDS_PER_CYCLE = 16     # so that a burst of commands does not hold up streams

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t
 
 from aerowire.driver.queues.commands import AgentQueueFullError
 
+from aerowire.agents.duty_cycle cimport duty_cycle_start
 from aerowire.driver.queues.commands cimport AgentCommand
-from aerowire.driver.queues.system_counters cimport duty_cycle_start
 
 
 cdef class DriverAgent(NativeAgent):

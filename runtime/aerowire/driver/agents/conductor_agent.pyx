@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 
 cimport cython
 
+from aerowire.agents.duty_cycle cimport duty_cycle_measure, duty_cycle_start
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_CLIENT_TIMEOUTS, SYSTEM_COUNTER_CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED, SYSTEM_COUNTER_CONDUCTOR_MAX_CYCLE_TIME,
     SYSTEM_COUNTER_CONDUCTOR_PROXY_FAILS)
@@ -19,7 +20,7 @@ from aerowire.driver.streams.ipc_publication cimport IpcPublication
 from aerowire.driver.streams.network_publication cimport NetworkPublication
 from aerowire.driver.streams.publication_image cimport PublicationImage
 from aerowire.driver.streams.subscribable cimport Subscribable
-from aerowire.driver.queues.system_counters cimport SystemCounters, duty_cycle_measure, duty_cycle_start
+from aerowire.driver.queues.system_counters cimport SystemCounters
 from aerowire.ipc.counters cimport counter_get, counter_increment
 from aerowire.ipc.heartbeat cimport heartbeat_age_ns, look_at_clocks
 

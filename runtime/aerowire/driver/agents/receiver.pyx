@@ -4,6 +4,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uintptr_t
 
 cimport cython
 
+from aerowire.agents.duty_cycle cimport duty_cycle_measure
 from aerowire.base.ports cimport datagram_step
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_BYTES_RECEIVED, SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY,
@@ -19,7 +20,7 @@ from aerowire.driver.queues.events cimport (
     EVENT_RECEIVE_DESTINATION_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord)
 from aerowire.driver.streams.image_feedback cimport answer_sender, on_rtt_measurement
 from aerowire.driver.streams.image_packets cimport insert_packet
-from aerowire.driver.queues.system_counters cimport OWN_COUNTER_IMAGES_REFUSED, OWN_COUNTER_SETUP_REQUESTS_REFUSED, duty_cycle_measure
+from aerowire.driver.queues.system_counters cimport OWN_COUNTER_IMAGES_REFUSED, OWN_COUNTER_SETUP_REQUESTS_REFUSED
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
 from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
 from aerowire.protocol.frames cimport frame_is_valid, setup_has_begun, setup_is_valid

@@ -4,6 +4,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 
 cimport cython
 
+from aerowire.agents.duty_cycle cimport duty_cycle_measure
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_BYTES_SENT, SYSTEM_COUNTER_ERROR_FRAMES_RECEIVED, SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_NAK_MESSAGES_RECEIVED,
     SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME, SYSTEM_COUNTER_SENDER_PROXY_FAILS,
@@ -19,7 +20,6 @@ from aerowire.driver.streams.sender_feedback cimport (
     accepts_status_message, on_error, on_response_setup, on_rtt_measurement, on_setup_request, on_status_message)
 from aerowire.driver.streams.retransmission cimport resend_due, on_nak
 from aerowire.driver.media.send_endpoint cimport DESTINATION_ADD, DESTINATION_REMOVE, DESTINATION_UPDATE
-from aerowire.driver.queues.system_counters cimport duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_get_relaxed, counter_increment
 from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS, NO_REGISTRATION
 from aerowire.protocol.frames cimport error_frame_is_valid, frame_is_valid, nak_is_valid, status_message_is_valid

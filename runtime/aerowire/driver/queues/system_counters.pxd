@@ -2,7 +2,7 @@
 
 cimport cython
 from libc.stdint cimport int64_t
-from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_get_relaxed, counter_increment, counter_propose_max
+from aerowire.ipc.counters cimport counter_get_relaxed
 
 cdef enum:
     SYSTEM_COUNTERS_MAX = 64    # more than the official drivers have
@@ -23,22 +23,3 @@ cdef class SystemCounters:
 
     cdef int64_t* address[SYSTEM_COUNTERS_MAX]
     cdef object counters
-
-
-cdef struct DutyCycle:
-    # Aeron: DutyCycleStallTracker
-    int64_t last_ns
-    int64_t threshold_ns
-    int64_t* cycle_time_max
-    int64_t* cycle_time_exceeded
-
-cdef inline void duty_cycle_start(DutyCycle* cycle, int64_t now_ns) noexcept nogil:
-    cycle.last_ns = now_ns
-
-cdef inline void duty_cycle_measure(DutyCycle* cycle, int64_t now_ns) noexcept nogil:
-    cdef int64_t elapsed = now_ns - cycle.last_ns
-    cycle.last_ns = now_ns
-    if elapsed > counter_get_relaxed(cycle.cycle_time_max):
-        counter_propose_max(cycle.cycle_time_max, elapsed)
-    if elapsed > cycle.threshold_ns:
-        counter_increment(cycle.cycle_time_exceeded)
