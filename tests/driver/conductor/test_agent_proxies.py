@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
+from aerowire.agents.command_queue import AgentCommand
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.conductor import agent_proxies
 from aerowire.driver.conductor.agent_proxies import AgentProxy
-from aerowire.driver.queues.commands import AgentCommand
 
 AGENTS = Path(str(agent_proxies.__file__)).parent.with_name("agents")
 

@@ -7,8 +7,8 @@ import weakref
 
 import pytest
 
+from aerowire.agents.command_queue import AgentCommand, AgentQueueFullError
 from aerowire.driver.agents import conductor_agent
-from aerowire.driver.queues.commands import AgentCommand, AgentQueueFullError
 from aerowire.driver.queues.events import EventQueue, EventType
 from aerowire.driver.streams.ipc_publication import IpcPublication
 from aerowire.simulation.world import SimulatedWorld

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from aerowire.agents.command_queue import AgentCommand, AgentQueueFullError
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, NakEncoder, SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.agents import receiver, sender
@@ -13,7 +14,6 @@ from aerowire.driver.agents.agent_base import DriverAgent
 from aerowire.driver.conductor.agent_proxies import ReceiverProxy, SenderProxy
 from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.media.send_endpoint import SendEndpoint
-from aerowire.driver.queues.commands import AgentCommand, AgentQueueFullError
 from aerowire.driver.streams.network_publication import NetworkPublication
 from aerowire.ipc.counters import AtomicCounter
 from aerowire.logbuffer.append import Appender

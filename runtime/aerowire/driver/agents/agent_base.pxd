@@ -1,10 +1,10 @@
 # What the driver's agents share: their set-up and their commands.
 
 from libc.stdint cimport int64_t
+from aerowire.agents.command_queue cimport Command, CommandQueue
 from aerowire.agents.duty_cycle cimport DutyCycle
 from aerowire.base.ports cimport ClockPort
 from aerowire.base.runner cimport NativeAgent
-from aerowire.driver.queues.commands cimport Command, CommandQueue
 from aerowire.driver.queues.events cimport EventQueue
 from aerowire.driver.queues.system_counters cimport SystemCounters
 

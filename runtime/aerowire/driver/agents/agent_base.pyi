@@ -1,5 +1,5 @@
+from aerowire.agents.command_queue import AgentCommand
 from aerowire.base.runner import NativeAgent
-from aerowire.driver.queues.commands import AgentCommand
 
 class DriverAgent(NativeAgent):
     @property

@@ -2,10 +2,10 @@
 
 from libc.stdint cimport int64_t
 
-from aerowire.driver.queues.commands import AgentQueueFullError
+from aerowire.agents.command_queue import AgentQueueFullError
 
+from aerowire.agents.command_queue cimport AgentCommand
 from aerowire.agents.duty_cycle cimport duty_cycle_start
-from aerowire.driver.queues.commands cimport AgentCommand
 
 
 cdef class DriverAgent(NativeAgent):

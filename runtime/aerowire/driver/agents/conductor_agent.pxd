@@ -2,10 +2,10 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
+from aerowire.agents.command_queue cimport Command
 from aerowire.agents.pointer_array cimport PointerArray
 from aerowire.driver.agents.agent_base cimport DriverAgent
 from aerowire.driver.agents.client_liveness cimport ClientLiveness
-from aerowire.driver.queues.commands cimport Command
 from aerowire.ipc.counters cimport CountersReader
 from aerowire.ipc.heartbeat cimport LookClock
 from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer

@@ -2,11 +2,11 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.agents.command_queue cimport Command
+from aerowire.agents.pointer_array cimport PointerArray
 from aerowire.base.address cimport Address
 from aerowire.base.ports cimport ClockPort, DatagramBatch
-from aerowire.agents.pointer_array cimport PointerArray
 from aerowire.driver.agents.agent_base cimport DriverAgent
-from aerowire.driver.queues.commands cimport Command
 from aerowire.driver.queues.events cimport EventQueue
 from aerowire.driver.streams.network_publication cimport NetworkPublication
 from aerowire.driver.media.send_endpoint cimport DestinationChange, SendEndpoint

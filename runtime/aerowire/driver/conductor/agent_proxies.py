@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from aerowire.agents.command_queue import AgentCommand
 from aerowire.driver.agents import conductor_agent, receiver, sender
 from aerowire.driver.media.receive_transport import ControlChange
 from aerowire.driver.media.send_endpoint import DestinationChange
-from aerowire.driver.queues.commands import AgentCommand
 from aerowire.driver.streams.ipc_publication import IpcPublication
 from aerowire.driver.streams.untethered_subscriptions import Tether
 

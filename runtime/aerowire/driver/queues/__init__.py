@@ -1,1 +1,1 @@
-"""Queues of commands and events between the conductor and the native agents, and the system counters."""
+"""The queue of events from the native agents to the conductor, and the system counters."""

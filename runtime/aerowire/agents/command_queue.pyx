@@ -1,4 +1,4 @@
-"""What the conductor asks of an agent: a bounded queue with one producer and one consumer."""
+"""What a conductor asks of a native agent: a bounded queue with one producer and one consumer."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
@@ -8,7 +8,6 @@ cimport cython
 from aerowire.base.errors import AerowireError
 
 from aerowire.ipc.counters cimport counter_atomic_add
-from aerowire.memory.atomics cimport load_acquire_i64, store_release_i64
 
 
 class AgentQueueFullError(AerowireError):
@@ -55,15 +54,6 @@ cdef class CommandQueue:
         self._slots[self._tail & (COMMAND_QUEUE_CAPACITY - 1)] = command.record
         store_release_i64(&self._tail, self._tail + 1)
         return 0
-
-    cdef bint poll(self, Command* command) noexcept nogil:
-        if load_acquire_i64(&self._tail) == self._head:
-            return False
-        command[0] = self._slots[self._head & (COMMAND_QUEUE_CAPACITY - 1)]
-        return True
-
-    cdef void taken(self) noexcept nogil:
-        store_release_i64(&self._head, self._head + 1)
 
     cdef int forget_taken(self) except -1:
         cdef int64_t taken = load_acquire_i64(&self._head)
