@@ -1,75 +1,18 @@
-"""Commands to agents keep their order and none is lost, however small an agent's queue is."""
+"""Each operation of an agent has its command; a driver counts the commands that wait."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from aerowire.agents.command_queue import AgentCommand
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.conductor import agent_proxies
-from aerowire.driver.conductor.agent_proxies import AgentProxy
 
 AGENTS = Path(str(agent_proxies.__file__)).parent.with_name("agents")
-
-
-class SmallAgent:
-    """An agent whose queue holds two commands."""
-
-    def __init__(self) -> None:
-        self.queue: list[AgentCommand] = []
-
-    @property
-    def free_commands(self) -> int:
-        return 2 - len(self.queue)
-
-    def forget_taken(self) -> None:
-        pass
-
-    def put(self, command: AgentCommand) -> None:
-        assert self.free_commands > 0
-        self.queue.append(command)
-
-
-class Labelled(AgentProxy):
-    """A proxy whose commands are told apart by the order in which they were made."""
-
-    def __init__(self, agent: SmallAgent) -> None:
-        super().__init__(cast(Any, agent))
-        self.made: list[AgentCommand] = []
-
-    def ask(self) -> None:
-        self.made.append(AgentCommand(len(self.made)))
-        self._put(self.made[-1])
-
-
-def test_what_does_not_fit_waits_in_order() -> None:
-    agent = SmallAgent()
-    proxy = Labelled(agent)
-    for _ in range(6):
-        proxy.ask()
-    assert not proxy.is_open
-    seen: list[AgentCommand] = []
-    while agent.queue or proxy.flush():
-        seen += agent.queue
-        agent.queue.clear()
-    assert seen == proxy.made
-
-
-def test_a_new_command_never_passes_a_waiting_one() -> None:
-    agent = SmallAgent()
-    proxy = Labelled(agent)
-    for _ in range(3):
-        proxy.ask()
-    agent.queue.clear()
-    proxy.ask()
-    assert agent.queue == []
-    assert proxy.flush() == 2
-    assert agent.queue == proxy.made[2:]
 
 
 def operations(agent: str) -> list[str]:
