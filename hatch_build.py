@@ -63,6 +63,7 @@ CYTHON_DIRECTIVES = {
 # Modules and folders of the runtime that are compiled at -O1, which takes two thirds of the time of -O3, and how often their code runs.
 # What they have in hot paths is inline in their .pxd and compiled as its users are, at -O3.  Every message passes through the rest.
 LIGHT = {
+    "agents/event_log": "once per recorded event",
     "base": "once per option, agent or sleep",
     "client/conductor": "once per keepalive",
     "driver/event_log": "once per recorded event",

@@ -50,9 +50,9 @@ from aerowire.memory.cut_watch import CutWatch
 from aerowire.system.processes import own_process_id
 
 if TYPE_CHECKING:
+    from aerowire.agents.event_log import EventLog
     from aerowire.base.ports import DatagramPort
     from aerowire.driver.context import Context
-    from aerowire.driver.event_log.event_log import EventLog
     from aerowire.driver.media.capture import CaptureWriter
     from aerowire.driver.media.loss_port import LossRates
     from aerowire.system.ports import Ports, SocketSpec
@@ -366,7 +366,7 @@ def _open_event_log(context: Context, ports: Ports, directory: Path, own_files: 
     codes = context.event_codes
     if not codes:
         return None
-    from aerowire.driver.event_log.event_log import EventLog
+    from aerowire.agents.event_log import EventLog
 
     length = EventLog.file_length(context.event_buffer_length)
     region = ports.regions.create(directory / EVENT_LOG_FILE_NAME, length, sparse=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.agents.event_log import EventLog
 from aerowire.base.errors import AerowireError, ConfigurationError, UnknownHostError
 from aerowire.client import Aeron
 from aerowire.codecs.flyweights.commands import AddPublicationEncoder, CommandType
@@ -15,7 +16,6 @@ from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.driver import Context, MediaDriver
 from aerowire.driver.channels.socket_address import parse_address
 from aerowire.driver.event_log.conductor_events import ConductorEvents, LoggedTransmitter
-from aerowire.driver.event_log.event_log import EventLog
 from aerowire.driver.event_log.event_selection import ALL, FRAMES, NEVER_NOTED, parse_codes, selected_codes
 from aerowire.driver.names.timed_resolver import TimedResolver, again
 from aerowire.ipc.counters import CountersManager

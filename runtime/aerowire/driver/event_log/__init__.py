@@ -1,1 +1,1 @@
-"""The driver's event log: its file, the selection of events, and the modules that write them."""
+"""The driver's events: the selection of those that are noted, and the modules that write them."""

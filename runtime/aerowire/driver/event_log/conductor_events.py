@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.commands import CommandType
-from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, DriverEventCode
+from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, CommandEventEncoder, DriverEventCode, StateEventEncoder
 
 if TYPE_CHECKING:
+    from aerowire.agents.event_log import EventLog
     from aerowire.driver.conductor.client_proxy import Transmitter
-    from aerowire.driver.event_log.event_log import EventLog
     from aerowire.driver.event_log.stream_events import StreamEvents
 
 # Commands and responses that have no event of their own in Aeron are not here.
@@ -76,25 +76,27 @@ class ConductorEvents:
 
     def command_in(self, command_type: int, body: bytes) -> None:
         """A client has sent a command."""
-        code = None if self._log is None else _COMMANDS_IN.get(command_type)  # type: ignore[call-overload]
-        if self._log is not None and code is not None and self._log.has(code):
-            self._log.note_command(code, command_type, body)
+        self._note_command(_COMMANDS_IN, command_type, body)
 
     def command_out(self, command_type: int, body: bytes) -> None:
         """A response or an event is sent to the clients."""
-        code = None if self._log is None else _COMMANDS_OUT.get(command_type)  # type: ignore[call-overload]
-        if self._log is not None and code is not None and self._log.has(code):
-            self._log.note_command(code, command_type, body)
+        self._note_command(_COMMANDS_OUT, command_type, body)
 
     def state(self, code: DriverEventCode, **facts: str | int | None) -> None:
         """Something has changed its state, as `facts` tell."""
         if self._log is None or not self._log.has(code):
             return
-        text = json.dumps(facts).encode()
+        text = json.dumps(facts)
         if len(text) > EVENT_TEXT_LENGTH_MAX:
             share = EVENT_TEXT_LENGTH_MAX // len(facts) // 8  # a character takes six bytes at most
-            text = json.dumps({name: fact[:share] if isinstance(fact, str) else fact for name, fact in facts.items()}).encode()
-        self._log.note_state(code, text)
+            text = json.dumps({name: fact[:share] if isinstance(fact, str) else fact for name, fact in facts.items()})
+        self._log.note(code, StateEventEncoder.encode(text=text))
+
+    def _note_command(self, codes: dict[CommandType, DriverEventCode], command_type: int, body: bytes) -> None:
+        code = None if self._log is None else codes.get(command_type)  # type: ignore[call-overload]
+        if self._log is not None and code is not None and self._log.has(code):
+            kept = body[:EVENT_TEXT_LENGTH_MAX]
+            self._log.note(code, CommandEventEncoder.encode(command_type=command_type, command_length=len(body), command=kept))
 
 
 class LoggedTransmitter:

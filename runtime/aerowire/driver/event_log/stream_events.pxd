@@ -2,7 +2,7 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from aerowire.driver.event_log.event_log cimport EventLog
+from aerowire.agents.event_log cimport EventLog
 from aerowire.protocol.min_flow_control cimport GroupWatcher
 
 

@@ -1,6 +1,6 @@
 from typing import final
 
-from aerowire.driver.event_log.event_log import EventLog
+from aerowire.agents.event_log import EventLog
 from aerowire.protocol.min_flow_control import GroupWatcher
 
 @final

@@ -1,7 +1,7 @@
 from typing import final
 
+from aerowire.agents.event_log import EventLog
 from aerowire.base.ports import DatagramPort
-from aerowire.driver.event_log.event_log import EventLog
 from aerowire.driver.media.capture_port import OuterPort
 
 @final
