@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aerowire.agents.command_queue import AgentCommand
+    from aerowire.agents.counting import Counter
     from aerowire.agents.queued_agent import QueuedAgent
 
 # Room that is always left in an agent's queue, so that a command of a few parts goes in whole.
 _RESERVE = 8
-
-
-class FailedOffers(Protocol):
-    """A counter of commands that an agent had no room for."""
-
-    def increment(self) -> object: ...
 
 
 class AgentProxy:
@@ -27,7 +22,7 @@ class AgentProxy:
 
     __slots__ = ("_agent", "_failed_offers", "_waiting")
 
-    def __init__(self, agent: QueuedAgent, failed_offers: FailedOffers | None = None) -> None:
+    def __init__(self, agent: QueuedAgent, failed_offers: Counter | None = None) -> None:
         """`failed_offers` counts the commands that the agent had no room for."""
         self._agent = agent
         self._failed_offers = failed_offers

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerowire.agents.error_recorder import ErrorRecorder
 from aerowire.base import units
 from aerowire.base.directory import CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOSS_REPORT_FILE_NAME
 from aerowire.base.errors import ActiveDriverError, StorageError
@@ -26,7 +27,6 @@ from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy, Receive
 from aerowire.driver.conductor.client_proxy import ClientProxy
 from aerowire.driver.conductor.driver_conductor import DriverConductor
 from aerowire.driver.conductor.driver_core import DriverCore, InducedLoss
-from aerowire.driver.conductor.error_recorder import ErrorRecorder
 from aerowire.driver.conductor.lost_files import LostFiles
 from aerowire.driver.directory.directory_lock import directory_lock
 from aerowire.driver.directory.driver_directory import delete_directory, directory_for_start
@@ -160,7 +160,9 @@ def _build(
     )
     _allocate_system_counters(context, counters)
     loss_region = ports.regions.create(directory / LOSS_REPORT_FILE_NAME, _loss_report_length(context), sparse=False)
-    errors = ErrorRecorder(DistinctErrorLog(cnc.error_log_buffer), AtomicCounter(counters, SystemCounter.ERRORS), ports.clock)
+    errors = ErrorRecorder(
+        DistinctErrorLog(cnc.error_log_buffer), AtomicCounter(counters, SystemCounter.ERRORS), ports.clock, owner="aerowire driver"
+    )
     for text in context.options_without_effect():
         errors.warn(f"option without effect: {text}")
     capture = _open_capture(context, ports)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
+from aerowire.agents.error_recorder import describe, is_storage_error
 from aerowire.base.agent import Agent
 from aerowire.base.errors import AerowireError, RegistrationError, StorageSpaceError
 from aerowire.base.units import INT64_MAX
@@ -17,7 +18,6 @@ from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.conductor import agent_events, client_command_adapter
 from aerowire.driver.conductor.channel_lookups import ChannelLookups
 from aerowire.driver.conductor.damage_reports import repair_to_clients, report_skipped_commands
-from aerowire.driver.conductor.error_recorder import describe, is_storage_error
 from aerowire.driver.conductor.rejections import reject_image
 from aerowire.driver.resources.clients import UserCounters
 from aerowire.driver.resources.endpoints import Endpoints

@@ -11,13 +11,13 @@ from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.driver.event_log.conductor_events import ConductorEvents
 
 if TYPE_CHECKING:
+    from aerowire.agents.error_recorder import ErrorRecorder
     from aerowire.agents.event_log import EventLog
     from aerowire.base.ports import DatagramPort
     from aerowire.codecs.tables.counters import SystemCounter
     from aerowire.driver.channels.wildcard_ports import WildcardPorts
     from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy, ReceiverProxy, SenderProxy
     from aerowire.driver.conductor.client_proxy import ClientProxy
-    from aerowire.driver.conductor.error_recorder import ErrorRecorder
     from aerowire.driver.context import Context
     from aerowire.driver.media.capture import CaptureWriter
     from aerowire.driver.media.loss_interceptors import LossInterceptor

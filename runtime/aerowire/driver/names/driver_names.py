@@ -25,8 +25,8 @@ from aerowire.system.names import NameResolver
 from aerowire.system.ports import SocketSpec
 
 if TYPE_CHECKING:
+    from aerowire.agents.error_recorder import ErrorRecorder
     from aerowire.base.ports import DatagramPort
-    from aerowire.driver.conductor.error_recorder import ErrorRecorder
     from aerowire.driver.context import Context
     from aerowire.driver.event_log.conductor_events import ConductorEvents
     from aerowire.ipc.counters import CountersManager

@@ -21,7 +21,7 @@ from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.logbuffer.log import LogBuffers, log_file_length
 
 if TYPE_CHECKING:
-    from aerowire.driver.conductor.error_recorder import ErrorRecorder
+    from aerowire.agents.error_recorder import ErrorRecorder
     from aerowire.driver.context import Context
     from aerowire.ipc.counters import AtomicCounter
     from aerowire.memory.region import Region

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aerowire.driver.conductor.error_recorder import ErrorRecorder
+    from aerowire.agents.error_recorder import ErrorRecorder
     from aerowire.driver.resources.logs import LogStore
 
 

@@ -1,4 +1,4 @@
-"""Where the driver's errors go: the distinct error log, counter and, when the log is full, standard error."""
+"""Where a component's errors go: its distinct error log, its counter of errors and, when the log is full, standard error."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING
 from aerowire.base.errors import AerowireError, StorageSpaceError
 
 if TYPE_CHECKING:
+    from aerowire.agents.counting import Counter
     from aerowire.base.ports import ClockPort
-    from aerowire.ipc.counters import AtomicCounter
     from aerowire.ipc.error_log import DistinctErrorLog
 
 
 class ErrorRecorder:
     """Records an observation of each error and counts it. Conductor thread only, as the counter has one writer."""
 
-    __slots__ = ("_clock", "_counter", "_log")
+    __slots__ = ("_clock", "_counter", "_log", "_owner")
 
-    def __init__(self, log: DistinctErrorLog, counter: AtomicCounter, clock: ClockPort) -> None:
+    def __init__(self, log: DistinctErrorLog, counter: Counter, clock: ClockPort, *, owner: str) -> None:
+        """`owner` is the component's name on standard error."""
         self._log = log
         self._counter = counter
         self._clock = clock
+        self._owner = owner
 
     def record(self, error: BaseException | str, *, key: Hashable = None) -> None:
         """Count `error` and note it in the error log.
@@ -35,7 +37,7 @@ class ErrorRecorder:
             key = (type(error), error.what, str(error.where)) if isinstance(error, AerowireError) else text
         self._counter.increment()
         if not self._log.record(text, self._clock.now_ms(), key=key):
-            print(f"aerowire driver: the error log is full; lost: {text}", file=sys.stderr)
+            print(f"{self._owner}: the error log is full; lost: {text}", file=sys.stderr)
 
     def warn(self, text: str) -> None:
         """Note what is not an error yet, as official drivers do: in the same log, counted too."""
