@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerowire.agents.directory_lock import directory_lock
 from aerowire.agents.error_recorder import ErrorRecorder
 from aerowire.base import units
 from aerowire.base.directory import CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOSS_REPORT_FILE_NAME
@@ -28,9 +29,7 @@ from aerowire.driver.conductor.client_proxy import ClientProxy
 from aerowire.driver.conductor.driver_conductor import DriverConductor
 from aerowire.driver.conductor.driver_core import DriverCore, InducedLoss
 from aerowire.driver.conductor.lost_files import LostFiles
-from aerowire.driver.directory.directory_lock import directory_lock
-from aerowire.driver.directory.driver_directory import delete_directory, directory_for_start
-from aerowire.driver.directory.driver_lock import DriverLock
+from aerowire.driver.directory.driver_directory import DRIVER, delete_directory, directory_for_start
 from aerowire.driver.event_log.conductor_events import ConductorEvents, LoggedTransmitter
 from aerowire.driver.media.loss_arguments import make_interceptors
 from aerowire.driver.names.csv_names import CsvNames, csv_rows
@@ -51,6 +50,7 @@ from aerowire.system.processes import own_process_id
 
 if TYPE_CHECKING:
     from aerowire.agents.event_log import EventLog
+    from aerowire.agents.lock_file import LockFile
     from aerowire.base.ports import DatagramPort
     from aerowire.driver.context import Context
     from aerowire.driver.media.capture import CaptureWriter
@@ -76,7 +76,7 @@ class DriverParts:
     capture: CaptureWriter | None
     loss_region: object
     event_log: EventLog | None
-    lock: DriverLock
+    lock: LockFile
 
     def close(self) -> None:
         """Free logs and sockets, say that the driver has ended, delete its directory if it should, and let go of it."""
@@ -93,7 +93,7 @@ class DriverParts:
             # The lock keeps a driver from starting AFTER the last word, which lets it, and BEFORE the deletion, which would hit its files.
             directory = Path(self.context.aeron_dir)
             try:
-                with directory_lock(directory, self.conductor.core.ports.clock, timeout_ns=_SHUTDOWN_LOCK_TIMEOUT_NS):
+                with directory_lock(directory, self.conductor.core.ports.clock, owner=DRIVER, timeout_ns=_SHUTDOWN_LOCK_TIMEOUT_NS):
                     self._say_ended()
                     delete_directory(directory)
             except (ActiveDriverError, StorageError):
@@ -131,7 +131,7 @@ def build_driver(
 def _build(
     context: Context,
     ports: Ports,
-    lock: DriverLock,
+    lock: LockFile,
     resolver: Executor | None,
     lookups: Executor | None,
     files: Executor | None,

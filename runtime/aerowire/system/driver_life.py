@@ -7,8 +7,6 @@ timer interval.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from aerowire.base.directory import LOCK_FILE_NAME
 from aerowire.codecs.flyweights.cnc import CONSUMER_HEARTBEAT_CLOSED
+from aerowire.system.file_locks import is_held
 from aerowire.system.processes import process_is_running
 
 if TYPE_CHECKING:
@@ -84,17 +83,4 @@ def beats(file: BeatingFile, heartbeat_ms: int, clock: ClockPort, timeout_ns: in
 
 def is_locked(directory: Path) -> bool | None:
     """Return whether a living driver holds the directory's lock file; None where nothing can be told: there is no file, or no lock."""
-    try:
-        descriptor = os.open(directory / LOCK_FILE_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return None
-    else:
-        return False
-    finally:
-        os.close(descriptor)
+    return is_held(directory / LOCK_FILE_NAME)

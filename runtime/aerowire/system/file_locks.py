@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from pathlib import Path
 
 
 def lock(descriptor: int) -> None:
@@ -15,3 +16,21 @@ def unlock_and_close(descriptor: int) -> None:
     """Release a lock. A process forked meanwhile has the descriptor too: to close it alone would not do."""
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
+
+
+def is_held(path: Path) -> bool | None:
+    """Return whether a living process holds a file's lock; None where nothing can be told: there is no file, or no lock."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    else:
+        return False
+    finally:
+        os.close(descriptor)

@@ -1,1 +1,1 @@
-"""The driver's directory and the locks that guard it."""
+"""The driver's directory: whose it is, what is in it, and what becomes of that."""

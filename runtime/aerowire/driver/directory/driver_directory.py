@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aerowire.agents.directory_lock import DirectoryOwner, directory_lock, make_directory
+from aerowire.agents.lock_file import LockFile
 from aerowire.base.directory import (
     CNC_FILE_NAME,
     EVENT_LOG_FILE_NAME,
@@ -22,8 +24,7 @@ from aerowire.base.directory import (
 )
 from aerowire.base.errors import ActiveDriverError, DriverDirectoryMissingError, ForeignDirectoryError
 from aerowire.codecs.flyweights import cnc as cnc_layout
-from aerowire.driver.directory.directory_lock import directory_lock, make_directory
-from aerowire.driver.directory.driver_lock import DriverLock
+from aerowire.codecs.tables.options import OPTIONS
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.ipc.error_report import error_report
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
     from aerowire.driver.context import Context
 
+DRIVER = DirectoryOwner(name="driver", option=OPTIONS["dir"].property, active_error=ActiveDriverError)
+
 _ENTRIES = (CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOCK_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY)
 _LOOK_S = 0.01
 
 
 @contextmanager
-def directory_for_start(context: Context, clock: ClockPort) -> Iterator[DriverLock]:
+def directory_for_start(context: Context, clock: ClockPort) -> Iterator[LockFile]:
     """Make the directory ready for a new driver: check whose it is, save what the last one said, remove its files, and lock it.
 
     No other driver of this implementation starts in it before the block has ended, by when the cnc file must be published.
@@ -64,17 +67,17 @@ def directory_for_start(context: Context, clock: ClockPort) -> Iterator[DriverLo
         print(f"WARNING: {directory} exists", file=sys.stderr)
     check_not_link(directory)
     is_shared = context.dir_shared
-    with directory_lock(directory, clock, timeout_ns=context.driver_timeout_ns) as descriptor:
+    with directory_lock(directory, clock, owner=DRIVER, timeout_ns=context.driver_timeout_ns) as descriptor:
         check_directory(directory, descriptor, is_shared=is_shared)
         _check_ours(directory)
         if not context.dir_delete_on_start:
             _check_unused(directory, context, clock)
         _delete_files(directory)
-        make_directory(directory / PUBLICATIONS_DIRECTORY)
-        make_directory(directory / IMAGES_DIRECTORY)
+        make_directory(directory / PUBLICATIONS_DIRECTORY, DRIVER)
+        make_directory(directory / IMAGES_DIRECTORY, DRIVER)
         for name in (PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY):
             check_entry(directory, descriptor, name)
-        lock = DriverLock(directory)
+        lock = LockFile(directory / LOCK_FILE_NAME, DRIVER)
         try:
             yield lock
             _check_same(directory, descriptor)

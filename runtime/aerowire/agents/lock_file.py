@@ -1,7 +1,7 @@
-"""The lock file in a driver's directory: held as long as its driver lives, and let go by the system however that ends.
+"""The lock file in a component's directory: held as long as the component lives, and let go by the system however that ends.
 
-So a driver that starts knows at once whether the last one is dead, though it be killed, in another PID namespace, or without the
-processor for seconds. Drivers of other implementations have no such file, and delete it with the rest of a directory that they take over.
+So a component that starts knows at once whether the last one is dead, though it be killed, in another PID namespace, or without the
+processor for seconds. Other implementations have no such file, and delete it with the rest of a directory that they take over.
 """
 
 from __future__ import annotations
@@ -9,22 +9,23 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from aerowire.agents.directory_lock import DirectoryOwner, storage_error
 from aerowire.base import fork
-from aerowire.base.directory import LOCK_FILE_NAME
-from aerowire.driver.directory.directory_lock import storage_error
 from aerowire.system import directories, file_locks, files
 
 _ATTEMPTS = 100
 _RETRY_S = 1e-3
 
 
-class DriverLock:
-    """Makes the file, which must not be there, and holds it until `release`. Raises StorageError."""
+class LockFile:
+    """Makes the file, which must not be there, and holds it until `release`. Raises StorageError.
+
+    `system.file_locks.is_held` tells other processes whether it is held.
+    """
 
     __slots__ = ("__weakref__", "_descriptor")
 
-    def __init__(self, directory: Path) -> None:
-        path = directory / LOCK_FILE_NAME
+    def __init__(self, path: Path, owner: DirectoryOwner) -> None:
         self._descriptor: int | None = None
         fork.poison(self)
         try:
@@ -34,10 +35,10 @@ class DriverLock:
             if self._descriptor is not None:
                 directories.delete_entry(path)
             self._close()
-            raise storage_error(directory, error) from None
+            raise storage_error(path.parent, error, owner) from None
 
     def release(self) -> None:
-        """Let go. Only when the driver has said that it has ended. Harmless when done twice."""
+        """Let go. Only when the component has said that it has ended. Harmless when done twice."""
         if self._descriptor is not None:
             file_locks.unlock_and_close(self._descriptor)
             self._descriptor = None

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from aerowire.agents.directory_lock import DirectoryOwner
+from aerowire.agents.lock_file import LockFile
 from aerowire.base.directory import LOCK_FILE_NAME
 from aerowire.base.errors import ActiveDriverError, StorageError
 from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
 from aerowire.driver import MediaDriver
-from aerowire.driver.directory.driver_lock import DriverLock
 from aerowire.ipc.cnc import CncFile
-from aerowire.system.driver_life import is_locked
-from tests.support.waiting import epoch_ms, wait_until
+from tests.support.waiting import epoch_ms
 
 OPTIONS: dict[str, Any] = {"environ": {}, "threading_mode": "INVOKER", "term_buffer_length": "64k"}
 
@@ -89,13 +89,13 @@ class TestOurs:
         launch(aeron_dir).close()
 
     def test_a_start_that_fails_lets_go(self, aeron_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        locks: list[DriverLock] = []
+        locks: list[LockFile] = []
 
-        def lock(path: Path) -> DriverLock:
-            locks.append(DriverLock(path))
+        def lock(path: Path, owner: DirectoryOwner) -> LockFile:
+            locks.append(LockFile(path, owner))
             return locks[0]
 
-        monkeypatch.setattr("aerowire.driver.directory.driver_directory.DriverLock", lock)
+        monkeypatch.setattr("aerowire.driver.directory.driver_directory.LockFile", lock)
         with pytest.raises(StorageError):
             launch(aeron_dir, capture=f"{aeron_dir}/no/capture.pcapng")
         assert [lock._descriptor for lock in locks] == [None]
@@ -166,44 +166,3 @@ class TestOthers:
                 finishing.join()
             else:
                 launch(aeron_dir, driver_timeout_ns="100ms").close()
-
-
-class TestLock:
-    def test_is_held_until_it_is_released(self, tmp_path: Path) -> None:
-        assert is_locked(tmp_path) is None
-        lock = DriverLock(tmp_path)
-        assert is_locked(tmp_path) is True
-        lock.release()
-        lock.release()
-        assert is_locked(tmp_path) is False
-
-    def test_does_not_outlive_its_process_in_a_forked_child(self, tmp_path: Path) -> None:
-        lock = DriverLock(tmp_path)
-        read_end, write_end = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(write_end)
-            os.read(read_end, 1)
-            os._exit(0)
-        try:
-            assert is_locked(tmp_path) is True
-            os.close(lock._descriptor or -1)  # as the system does when the process is killed
-            lock._descriptor = None
-            wait_until(lambda: not is_locked(tmp_path), "the child has not run its handler")
-        finally:
-            os.close(write_end)
-            os.close(read_end)
-            assert os.waitpid(child, 0)[1] == 0
-
-    def test_a_file_that_cannot_be_locked_is_told_and_not_left(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def flock(_descriptor: int, _operation: int) -> None:
-            raise OSError(95, "Operation not supported")
-
-        monkeypatch.setattr("fcntl.flock", flock)
-        with pytest.raises(StorageError, match="not supported"):
-            DriverLock(tmp_path)
-        assert not list(tmp_path.iterdir())
-
-    def test_a_file_that_cannot_be_made_is_told(self, tmp_path: Path) -> None:
-        with pytest.raises(StorageError):
-            DriverLock(tmp_path / "none")

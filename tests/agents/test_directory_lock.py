@@ -1,4 +1,4 @@
-"""One driver at a time starts in a directory: who waits, for how long, and that nothing is left behind."""
+"""One component at a time starts in a directory: which waits, for how long, and that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -10,33 +10,41 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.base.errors import ActiveDriverError, StorageError
-from aerowire.driver.directory.directory_lock import directory_lock
+from aerowire.agents.directory_lock import DirectoryOwner, directory_lock
+from aerowire.base.errors import AerowireError, StorageError
 from aerowire.system.clock import SystemClock
 
 LONG_NS, SHORT_NS = 20_000_000_000, 20_000_000
 
 
+class ActiveArchiveError(AerowireError):
+    """Another archive is in the directory."""
+
+
+ARCHIVE = DirectoryOwner(name="archive", option="aeron.archive.dir", active_error=ActiveArchiveError)
+
+
 def lock(directory: Path, timeout_ns: int = LONG_NS) -> AbstractContextManager[int]:
-    return directory_lock(directory, SystemClock(), timeout_ns=timeout_ns)
+    return directory_lock(directory, SystemClock(), owner=ARCHIVE, timeout_ns=timeout_ns)
 
 
 def test_the_second_waits_for_its_time_and_is_refused(tmp_path: Path) -> None:
-    directory = tmp_path / "deep" / "driver"
-    with lock(directory), pytest.raises(ActiveDriverError, match=r"within 0\.02 s"), lock(directory, SHORT_NS):
+    directory = tmp_path / "deep" / "archive"
+    refused = r"another archive is being started .*within 0\.02 s.*choose another aeron\.archive\.dir"
+    with lock(directory), pytest.raises(ActiveArchiveError, match=refused), lock(directory, SHORT_NS):
         pass
     with lock(directory, SHORT_NS):
         assert not list(directory.iterdir())
 
 
 def test_who_waited_holds_the_directory_that_is_there_now(tmp_path: Path) -> None:
-    directory = tmp_path / "driver"
+    directory = tmp_path / "archive"
     found: list[bool] = []
 
     def wait() -> None:
         with lock(directory):
             found.append(directory.is_dir())
-            with pytest.raises(ActiveDriverError), lock(directory, SHORT_NS):
+            with pytest.raises(ActiveArchiveError), lock(directory, SHORT_NS):
                 pass
 
     waiting = threading.Thread(target=wait)
@@ -66,5 +74,5 @@ def test_a_forked_child_does_not_keep_it(tmp_path: Path) -> None:
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match="Not a directory"), lock(tmp_path / "file" / "driver"):
+    with pytest.raises(StorageError, match=r"the archive directory cannot be made.*Not a directory"), lock(tmp_path / "file" / "archive"):
         pass
