@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from aerowire.agents.worker_thread import WorkerThread
 from aerowire.base import arguments, fork, units
 from aerowire.base.directory import random_aeron_dir
 from aerowire.base.errors import ClosedError, DriverTimeoutError
@@ -20,7 +21,6 @@ from aerowire.base.runner import AgentInvoker, AgentRunner
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.composition import DriverParts, build_driver
-from aerowire.driver.conductor.worker_thread import WorkerThread
 from aerowire.driver.context import Context, ThreadingMode
 from aerowire.system.bus_error import survive_bus_errors
 from aerowire.system.ports import Ports

@@ -1,6 +1,6 @@
-"""A thread for calls that may take long: name look-ups, and files of gigabytes. It never keeps a process from ending.
+"""A thread for a conductor's calls that may take long: name look-ups, and files of gigabytes. It never keeps a process from ending.
 
-The standard library's pool joins its threads at the interpreter's exit: a look-up that hangs would hang the driver's end.
+The standard library's pool joins its threads at the interpreter's exit: a look-up that hangs would hang the process's end.
 """
 
 from __future__ import annotations
