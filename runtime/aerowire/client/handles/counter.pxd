@@ -13,4 +13,5 @@ cdef class Counter(Handle):
     cdef readonly int64_t registration_id
     cdef readonly bint is_static
 
+    cdef CountersReader counters(self)
     cdef int64_t* live_address(self) except NULL

@@ -120,6 +120,9 @@ cdef class Counter(Handle):
         """Give the counter back to the driver; a static one stays. A second call does nothing."""
         self._conductor.close_counter(self)
 
+    cdef CountersReader counters(self):
+        return self._counters
+
     cdef int64_t* live_address(self) except NULL:
         if self.handle_state != STATE_OPEN:
             self.raise_not_open()

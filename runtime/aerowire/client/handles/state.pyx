@@ -30,18 +30,40 @@ cdef class Handle:
     @property
     def is_closed(self):
         """Whether the handle is of no use any more: closed, its stream gone, or its client ended."""
-        return self.handle_state != STATE_OPEN
+        return not self.is_live()
 
     def _end(self, int state, failure=None):
         """Conductor: leave the open state for `state`; `failure` is what ended the client."""
-        if self.handle_state == STATE_OPEN or state == STATE_FORKED:
+        if self.is_live() or state == STATE_FORKED:
             self.ended_by = failure
             self.handle_state = state
+            if self.loan is not None:
+                self.loan.recall()
 
     def _ensure_open(self):
         """Raise what says that the client is closed, or why it has ended; nothing while it is open."""
         if self.handle_state != STATE_OPEN:
             self.raise_not_open()
+
+    def take_back(self) -> None:
+        """Use it again after a loan. Raises AerowireError while an agent has it: recall the loan and wait until it `is_returned`."""
+        if self.loan is None:
+            return
+        if not self.loan.is_returned:
+            raise AerowireError("an agent has not given it back yet", where=self, hint="recall() the loan; its agent answers at its next cycle")
+        self.loan = None
+        if self.handle_state == STATE_LENT:
+            self.handle_state = STATE_OPEN
+
+    cdef int begin_loan(self, Loan loan) except -1:
+        self._ensure_open()
+        if self.loan is not None:
+            raise AerowireError("it is on loan already", where=self, hint="take it back first")
+        self.loan = loan
+        return 0
+
+    cdef bint is_live(self) noexcept nogil:
+        return self.handle_state == STATE_OPEN or self.handle_state == STATE_LENT
 
     cdef bint is_forked(self) noexcept nogil:
         return self._process_generation != process_generation
@@ -49,6 +71,8 @@ cdef class Handle:
     cdef object raise_not_open(self):
         if self.handle_state == STATE_FORKED or self._process_generation != process_generation:
             raise forked_error(self)
+        if self.handle_state == STATE_LENT:
+            raise AerowireError("it is on loan to an agent", where=self, hint="recall() the loan, then take_back()")
         if self.handle_state == STATE_TERMINATED and self.ended_by is not None:
             raise failure_copy(self.ended_by)
         raise self.closed_error()(

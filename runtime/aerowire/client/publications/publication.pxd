@@ -12,3 +12,5 @@ cdef class Publication(PublicationBase):
 cdef class ExclusivePublication(PublicationBase):
     cdef ExclusiveAppender _appender
     cdef bint _revokes_on_close
+
+    cdef ExclusiveAppender exclusive_appender(self)

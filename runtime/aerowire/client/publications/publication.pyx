@@ -125,6 +125,9 @@ cdef class ExclusivePublication(PublicationBase):
         self._revokes_on_close = True
         self.close()
 
+    cdef ExclusiveAppender exclusive_appender(self):
+        return self._appender
+
     cdef int64_t append(self, const uint8_t* message, int64_t length, ReservedValue reserved, void* context) noexcept nogil:
         return self._appender.offer(message, length, reserved, context)
 

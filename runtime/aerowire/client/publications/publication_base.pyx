@@ -15,7 +15,7 @@ from aerowire.base.whole_numbers cimport int64_of
 from aerowire.client.publications.claim cimport BufferClaim, new_claim
 from aerowire.client.handles.fast_call cimport FastFunction, precede
 from aerowire.client.handles.numbers cimport number_of, numbers_clear
-from aerowire.client.handles.state cimport STATE_OPEN
+from aerowire.client.handles.state cimport STATE_LENT, STATE_OPEN
 from aerowire.ipc.counters cimport CountersReader, counter_get
 from aerowire.client.publications.reserved_value cimport ReservedSupplier, fixed_value, new_supplier, supplied_value
 from aerowire.logbuffer.append cimport Part, PartArray, ReservedValue
@@ -206,22 +206,24 @@ cdef class PublicationBase(StreamHandle):
     @property
     def position(self):
         """Position at which the next message starts; CLOSED when closed."""
+        if self.handle_state == STATE_LENT:
+            return self.logs.producer_position()    # the appender is its agent's
         return OFFER_CLOSED if self.handle_state != STATE_OPEN else self.appender_position()
 
     @property
     def position_limit(self):
         """Position up to which flow control lets messages start; CLOSED when closed."""
-        return OFFER_CLOSED if self.handle_state != STATE_OPEN else counter_get(self.limit)
+        return counter_get(self.limit) if self.is_live() else OFFER_CLOSED
 
     @property
     def available_window(self):
         """Bytes between position and limit, the headers of messages included; CLOSED when closed."""
-        return OFFER_CLOSED if self.handle_state != STATE_OPEN else counter_get(self.limit) - self.appender_position()
+        return counter_get(self.limit) - self.position if self.is_live() else OFFER_CLOSED
 
     @property
     def is_connected(self):
         """Whether a subscriber has been seen lately. False when closed."""
-        return self.handle_state == STATE_OPEN and self.logs.is_connected()
+        return self.is_live() and self.logs.is_connected()
 
     @property
     def is_original(self):

@@ -45,6 +45,8 @@ cdef class ImageBase(Handle):
     cdef readonly int position_bits_to_shift
     cdef readonly str source_identity
 
+    cdef LogBuffers log_buffers(self)
+    cdef CountersReader position_counters(self)
     cdef object log_file(self)
     cdef object end_result(self)                # 0 where the stream has gone; raises what is to be raised otherwise
     cdef int require_idle(self) except -1

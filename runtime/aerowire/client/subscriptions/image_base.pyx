@@ -134,6 +134,12 @@ cdef class ImageBase(Handle):
             raise AerowireError("an image without its subscription cannot be rejected", where=self)
         subscription._reject_image(self.correlation_id, self.current_position(), reason)
 
+    cdef LogBuffers log_buffers(self):
+        return self._logs
+
+    cdef CountersReader position_counters(self):
+        return self._counters
+
     cdef object log_file(self):
         if self._file is None:
             self._file = LogFile(self._logs.path, "rb")
@@ -162,4 +168,6 @@ cdef class ImageBase(Handle):
             raise AerowireError("an image is polled by its own handler or by two threads", where=self, expected="one poll at a time")
         if self.is_lent:
             raise AerowireError("an image is polled while a block of it is out", where=self, hint="release the block first")
+        if self.loan is not None:
+            raise AerowireError("an image is polled while an agent reads it", where=self, hint="recall() the loan, then take_back()")
         return 0
