@@ -119,6 +119,12 @@ FIELD = '<aw:field name="a" type="int32" offset="0" description="a"/>'
          '<aw:var name="v" length="a" description="v"/></aw:struct>', "'v' follows 'r', which takes all that is left"),
         ('<aw:struct name="E" description="e"/><aw:struct name="S" description="s"><aw:repeat name="r" struct="E" until="end" '
          'description="r"/></aw:struct>', "'r' repeats 'E', whose fixed part is empty: there would be no end"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:repeat name="r" struct="S" count="0" description="r"/></aw:struct>',
+         "error: count 0 is less than 1"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:repeat name="r" struct="S" count="b" description="r"/></aw:struct>',
+         "error: count names 'b', which is no integer field before it"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:repeat name="r" struct="S" count="MANY" description="r"/></aw:struct>',
+         "error: count names 'MANY', which is no integer constant of this file"),
         (f'<aw:struct name="S" description="s">{FIELD}<aw:variant name="k" on="a" length="8" description="d">'
          '<aw:case value="1" length="-3"/></aw:variant></aw:struct>', "error: length -3 is less than 0"),
         ('<aw:region name="R" description="s"><aw:section name="a" field="n" times="-1" description="x"/></aw:region>',

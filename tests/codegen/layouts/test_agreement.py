@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aerowire.codecs.scapy import transport as layers
-from aerowire.codegen.layouts.ir import Schema, Struct
+from aerowire.codegen.layouts.ir import Repeat, Schema, Struct
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.project import Project
 
@@ -137,6 +137,9 @@ def test_encode_writes_what_setters_write(project: Project, draw: Draw) -> None:
         for variant in struct.fixed_variants:
             start = variant.offset or 0
             expected[start : start + (variant.length or 0)] = variants[variant.name]
+        for member in struct.dynamic:
+            if isinstance(member, Repeat) and member.count is not None:
+                values[member.name] = [bytes(schema.struct(member.struct).length)] * member.count
         assert flyweight(schema, struct, "Encoder").encode(**values)[: len(expected)] == expected, struct.name
 
 

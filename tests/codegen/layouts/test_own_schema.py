@@ -18,6 +18,7 @@ SCHEMA = """<?xml version="1.0"?>
 <sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" xmlns:aw="urn:aerowire:layout" package="own" id="9" description="Own.">
   <aw:constant name="LEAST" type="int64" value="-9223372036854775808" description="Wide."/>
   <aw:constant name="TEXT" type="string" value="it's" description="Text."/>
+  <aw:constant name="TAGS" type="int32" value="2" description="Tags of a key."/>
   <aw:struct name="Point" description="A point.">
     <aw:field name="x" type="double" description="East."/> <aw:field name="y" type="float" description="North."/>
   </aw:struct>
@@ -35,6 +36,15 @@ SCHEMA = """<?xml version="1.0"?>
     <aw:repeat name="items" struct="Item" count="count" description="Items."/>
     <aw:var name="note" lengthType="uint16" align="2" encoding="utf-8" description="A note."/>
   </aw:struct>
+  <aw:struct name="Tag" description="A tag.">
+    <aw:field name="number" type="int64" description="Number."/>
+  </aw:struct>
+  <aw:struct name="Key" description="A key.">
+    <aw:field name="text_length" type="uint8" description="Bytes of the text."/>
+    <aw:var name="text" length="text_length" encoding="ascii" description="A text."/>
+    <aw:repeat name="tags" struct="Tag" count="TAGS" description="Tags, in whatever place."/>
+    <aw:var name="left" length="rest" description="What is left."/>
+  </aw:struct>
   <aw:region name="File" description="A file.">
     <aw:section name="head" struct="Point" description="Head."/>
     <aw:section name="body" field="n" times="2" align="64" description="Body."/>
@@ -51,7 +61,15 @@ data = own.BoxEncoder.encode(kind=1, triple=(1, -2, 3), shape=point, items=items
 box = own.BoxDecoder(data)
 writable = bytearray(data)
 own.BoxEncoder(writable).triple = (4, 5, 6)
+tags = [own.TagEncoder.encode(number=number) for number in (-7, 8)]
+key = own.KeyEncoder.encode(text="abc", tags=tags, left=b"xy")
+try:
+    own.KeyEncoder.encode(text="abc", tags=tags[:1])
+except ValueError as error:
+    refused = str(error)
 print(json.dumps({
+    "key": key.hex(), "tags": [tag.number for tag in own.KeyDecoder(key).tags], "left": bytes(own.KeyDecoder(key).left).decode(),
+    "refused": refused,
     "data": data.hex(), "length": box.encoded_length, "kind": box.kind, "count": box.count, "triple": box.triple,
     "point": [own.PointDecoder(box.shape).x, own.PointDecoder(box.shape).y], "note": box.note,
     "items": [(item.id, item.text) for item in box.items], "written": own.BoxDecoder(writable).triple,
@@ -98,6 +116,10 @@ def test_flyweights_and_dtypes_of_it(out: Path) -> None:
         "least": -(2**63),
         "text": "it's",
         "dtype": [12, "float64", 3],
+        "key": "03616263" + "f9ffffffffffffff" + "0800000000000000" + "7879",
+        "tags": [-7, 8],
+        "left": "xy",
+        "refused": "Key has 2 tags, not 1",
     }
 
 

@@ -110,13 +110,17 @@ class Var:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Entries of one struct, each starting on a multiple of `align`; `count_field` None means until the end."""
+    """Entries of one struct, each starting on a multiple of `align`.
+
+    There are `count` of them, or as many as `count_field` says; with neither, they go on until the end.
+    """
 
     name: str
     description: str
     offset: int | None
     struct: str
     count_field: str | None
+    count: int | None
     align: int
 
 

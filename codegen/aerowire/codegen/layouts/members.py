@@ -297,7 +297,9 @@ class Members:
         name = self._new_name(element, builder)
         struct = element.get("struct")
         named = element.get("count")
-        count = None if named is None else self._integer_field(element, "count", builder) or named
+        is_field = named is not None and SNAKE.match(named) is not None
+        field = (self._integer_field(element, "count", builder) or named) if is_field else None
+        count = None if is_field else self.scope.size(element, "count", 1)
         if (named is None) == (element.get("until") is None):
             self.scope.report(element, f"{element.get('name')!r} needs either count or until")
         offset = self._dynamic_offset(element, builder)
@@ -305,7 +307,7 @@ class Members:
             return
         self.references.append((element, struct))
         align = self.entry_alignment(struct)
-        builder.dynamic.append(Repeat(name, element.get("description", ""), offset, struct, count, align))
+        builder.dynamic.append(Repeat(name, element.get("description", ""), offset, struct, field, count, align))
 
     def entry_alignment(self, struct: str) -> int:
         """The alignment that a struct of this file asks for, also before it is resolved."""
@@ -375,5 +377,5 @@ class Members:
 
 def _takes_rest(member: Dynamic) -> bool:
     if isinstance(member, Repeat):
-        return member.count_field is None
+        return member.count_field is None and member.count is None
     return isinstance(member, Var) and member.prefix is None and member.length_field is None

@@ -389,7 +389,7 @@ Entry = TypeVar("Entry", bound=Flyweight)
 
 
 class Entries(Moving, Generic[Entry]):
-    """Entries of one struct, as many as a field says (`count`) or as there is room for.
+    """Entries of one struct: `count` of them, as many as the field `count` says, or as there is room for.
 
     Each takes up a multiple of `alignment`, counted from the first.
     """
@@ -397,7 +397,7 @@ class Entries(Moving, Generic[Entry]):
     __slots__ = ("count", "decoder", "step")
 
     def __init__(
-        self, decoder: type[Entry], at: int = 0, *, after: Moving | None = None, alignment: int = 1, count: Field | None = None
+        self, decoder: type[Entry], at: int = 0, *, after: Moving | None = None, alignment: int = 1, count: Field | int | None = None
     ) -> None:
         super().__init__(at, after=after)
         self.decoder = decoder
@@ -409,7 +409,9 @@ class Entries(Moving, Generic[Entry]):
         limit = instance.limit()
         at = self.start(instance)
         left: int = len(instance._buffer)
-        if self.count is not None:
+        if isinstance(self.count, int):
+            left = self.count
+        elif self.count is not None:
             left = self.count[1].unpack_from(instance._buffer, instance._offset + self.count[0])[0]
         found: list[Entry] = []
         while left > 0 and (self.count is not None or at + self.decoder.ENCODED_LENGTH <= limit):

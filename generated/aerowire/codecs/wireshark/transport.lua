@@ -1393,7 +1393,7 @@ function add_moving.var(state, tree, member, tvb, at, limit, context)
 end
 
 add_moving["repeat"] = function(state, tree, member, tvb, at, limit, context)
-  local count = member.count_field and (context[member.count_field] or 0) or math.huge
+  local count = member.count or member.count_field and (context[member.count_field] or 0) or math.huge
   local index = 0
   while index < count and at < limit do
     if state.items > MAX_ITEMS then

@@ -48,6 +48,7 @@ class DynamicView:
     discriminator: str | None
     lengths: tuple[tuple[int, int], ...]
     entry: str
+    count: int | None
     count_field: str | None
     count_codec: str | None
     count_offset: int
@@ -66,8 +67,9 @@ class DynamicView:
 
     @property
     def empty(self) -> str:
+        """What stands for no such member; nothing where there is always one."""
         if self.kind == "repeat":
-            return "()"
+            return "()" if self.count is None else ""
         return '""' if self.encoding else 'b""'
 
 
@@ -109,7 +111,7 @@ class KeyView:
 
 @dataclass(frozen=True)
 class Argument:
-    """A keyword of `encode`: its type, its default, and the expression that goes into the fixed part."""
+    """A keyword of `encode`: its type, its default if it has one, and the expression that goes into the fixed part."""
 
     name: str
     type: str
@@ -252,7 +254,9 @@ def _moving(view: DynamicView) -> Declaration:
     if view.kind == "repeat":
         place = f"{view.entry}Decoder, {place}"
     arguments = [place, *([f"alignment={view.align}"] if view.align > 1 else [])]
-    if view.count_field:
+    if view.count is not None:
+        arguments.append(f"count={view.count}")
+    elif view.count_field:
         arguments.append(f"count=({view.count_offset}, {view.count_codec})")
     elif view.prefix is not None:
         arguments.append(f"prefix={view.prefix}")
@@ -374,6 +378,7 @@ def _dynamic(struct: Struct, index: int) -> DynamicView:
         discriminator=variant.discriminator if variant else None,
         lengths=tuple((case.value, case.length or 0) for case in variant.cases) if variant else (),
         entry=repeat.struct if repeat else "",
+        count=repeat.count if repeat else None,
         count_field=count_field.name if count_field else None,
         count_codec=_codec(count_field.primitive) if count_field else None,
         count_offset=count_field.offset if count_field else 0,

@@ -142,6 +142,7 @@ def _kind(member: Dynamic) -> str:
         return ", ".join(parts)
     if isinstance(member, Repeat):
         count = f"as many as {code(member.count_field)}" if member.count_field else "until the end"
+        count = count if member.count is None else f"{member.count} of them"
         return f"{link(member.struct, anchor('struct', member.struct))}, {count}"
     return f"by {code(member.discriminator)}: {_arms(member)}"
 

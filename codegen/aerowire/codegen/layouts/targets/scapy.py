@@ -152,6 +152,9 @@ def _dynamic(struct: Struct, member: Dynamic, order: str) -> list[str]:
             return [f'StrLenField("{name}", b"", length_from=lambda packet: max(packet.{member.length_field}, 0))']
         return [f'StrLenField("{name}", b"", length_from=lambda packet: packet.body_length({struct.length}))']
     if isinstance(member, Repeat):
-        return [f'PacketListField("{name}", [], {member.struct}, length_from=lambda packet: packet.body_length({struct.length}))']
+        extent = f"count_from=lambda packet: {member.count}"
+        if member.count is None:
+            extent = f"length_from=lambda packet: packet.body_length({struct.length})"
+        return [f'PacketListField("{name}", [], {member.struct}, {extent})']
     lengths = {case.value: case.length for case in member.cases}
     return [f'StrLenField("{name}", b"", length_from=lambda packet: {lengths!r}.get(packet.{member.discriminator}, 0))']

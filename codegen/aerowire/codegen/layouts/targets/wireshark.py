@@ -161,7 +161,8 @@ def _moving(member: Dynamic, prefix: str) -> Value:
         }
     if isinstance(member, Repeat):
         align = member.align if member.align > 1 else None
-        return common | {"form": "repeat", "struct": member.struct, "count_field": member.count_field, "align": align}
+        count: dict[str, Value] = {"count_field": member.count_field, "count": member.count}
+        return common | {"form": "repeat", "struct": member.struct, **count, "align": align}
     return common | {
         "form": "variant",
         "on": member.discriminator,
