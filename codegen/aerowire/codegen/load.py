@@ -20,13 +20,12 @@ from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import DEFAULT_OPTIONS, ReadOptions, read_message_document
 from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, local_name
 from aerowire.codegen.sources import Source, default_spec, shown
-from aerowire.codegen.tables.resolve_tables import resolve_counters, resolve_errors, resolve_options
-from aerowire.codegen.tables.tables import CounterTable, ErrorTable, OptionTable, Tables
+from aerowire.codegen.tables.loading import TABLE_NAMESPACE, TABLE_ROOTS, load_tables
+from aerowire.codegen.tables.resolve_tables import resolve_counters
+from aerowire.codegen.tables.tables import CounterTable
 
 LAYOUT_ROOT = "{http://fixprotocol.io/2016/sbe}messageSchema"
 LAYOUT_NAMESPACE = "{urn:aerowire:layout}"
-TABLE_ROOTS = ("options", "counters", "errors")
-TABLE_NAMESPACE = "{urn:aerowire:tables}"
 
 
 def load_project(sources: Sequence[Source], options: ReadOptions = DEFAULT_OPTIONS) -> Project:
@@ -42,18 +41,18 @@ def load_project(sources: Sequence[Source], options: ReadOptions = DEFAULT_OPTIO
     documents = [(source, document) for source, document in documents if not is_message_schema(document)]
     for _, document in documents:
         problems.extend(_validate(document))
-    option_table, counters, errors = _tables(documents, problems)
+    tables = load_tables(documents, problems)
     schemas: list[Schema] = []
     for source, document in documents:
         if document.root.tag != LAYOUT_ROOT:
             continue
-        schema = resolve_schema(document, problems, counters or _counters_beside(source, document, problems))
+        schema = resolve_schema(document, problems, tables.counters or _counters_beside(source, document, problems))
         if schema is not None:
             _check_package(schema, schemas, document, problems)
             schemas.append(schema)
     if problems:
         raise SchemaError(problems)
-    return Project(tuple(schemas), Tables(option_table, counters, errors), tuple(one for one in messages if one is not None))
+    return Project(tuple(schemas), tables, tuple(one for one in messages if one is not None))
 
 
 def is_message_schema(document: Document) -> bool:
@@ -70,22 +69,6 @@ def _read_messages(
         return None
     is_project = source.is_of_set or source.path.resolve().parent == default_spec().resolve()
     return reading.schema, Placement.of_project(source.path.stem) if is_project else Placement(reading.schema.package)
-
-
-def _tables(
-    documents: list[tuple[Source, Document]], problems: list[Problem]
-) -> tuple[OptionTable | None, CounterTable | None, ErrorTable | None]:
-    found: dict[str, Document] = {}
-    for _, document in documents:
-        kind = str(document.root.tag).removeprefix(TABLE_NAMESPACE)
-        if kind in TABLE_ROOTS and kind in found:
-            problems.append(Problem(document.locate(document.root), f"a second table of {kind}; the first is {found[kind].name}"))
-        found.setdefault(kind, document)
-    return (
-        resolve_options(found["options"], problems) if "options" in found else None,
-        resolve_counters(found["counters"], problems) if "counters" in found else None,
-        resolve_errors(found["errors"], problems) if "errors" in found else None,
-    )
 
 
 def _counters_beside(source: Source, document: Document, problems: list[Problem]) -> CounterTable | None:

@@ -15,3 +15,8 @@ def snake(name: str) -> str:
 def upper(name: str) -> str:
     """`StatusMessage` -> `STATUS_MESSAGE`."""
     return snake(name).upper()
+
+
+def pascal(name: str) -> str:
+    """`status_message` -> `StatusMessage`."""
+    return "".join(word.capitalize() for word in name.split("_"))

@@ -40,7 +40,7 @@ class MarkdownTarget:
 def index_page(project: Project) -> dict[str, str]:
     """The page by its path; nothing for a part of a project."""
     tables = project.tables
-    if tables.options is None or tables.counters is None or tables.errors is None:
+    if not tables.options or tables.counters is None or not tables.errors:
         return {}
     return {f"{DOCUMENTS}/README.md": page("spec/", list(_index(project)))}
 
@@ -65,13 +65,13 @@ def _index(project: Project) -> Iterator[str]:
 
 
 def _tables(tables: Tables) -> Iterator[list[str]]:
-    if tables.options is not None:
-        yield [_name("options"), _count(len(tables.options.rows), "option"), prose(tables.options.description)]
+    for options in tables.options:
+        yield [_name(options.name), _count(len(options.rows), "option"), prose(options.description)]
     if tables.counters is not None:
         holds = f"{_count(len(tables.counters.system), 'system counter')}, {_count(len(tables.counters.types), 'type')}"
         yield [_name("counters"), holds, prose(tables.counters.description)]
-    if tables.errors is not None:
-        yield [_name("errors"), _count(len(tables.errors.codes), "code"), prose(tables.errors.description)]
+    for errors in tables.errors:
+        yield [_name(errors.name), _count(len(errors.codes), "code"), prose(errors.description)]
 
 
 def _name(package: str) -> str:

@@ -13,7 +13,8 @@ from typing import SupportsFloat, SupportsIndex, TypeAlias
 
 from aerowire.base import arguments, units
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
-from aerowire.codecs.tables.options import OPTIONS, Option
+from aerowire.codecs.tables.option import Option
+from aerowire.codecs.tables.options import OPTIONS
 
 OptionValue: TypeAlias = "int | float | bool | str | None"
 

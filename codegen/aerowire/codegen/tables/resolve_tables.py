@@ -23,6 +23,7 @@ from aerowire.codegen.tables.tables import (
 )
 
 NS = "{urn:aerowire:tables}"
+PREFIX = "aeron."
 INTEGER_KINDS = {"size", "duration_ns", "int"}
 
 
@@ -63,8 +64,16 @@ def _rows(root: etree._Element, *path: str) -> Iterator[etree._Element]:
     return iter(()) if parent is None else elements(parent)
 
 
-def resolve_options(document: Document, problems: list[Problem]) -> OptionTable:
-    """Return the rows of an options document; problems are appended."""
+def option_elements(document: Document) -> list[etree._Element]:
+    """Return the elements of the options of a document, in its order."""
+    return [element for element in elements(document.root) if element.tag != NS + "section"]
+
+
+def resolve_options(document: Document, name: str, problems: list[Problem]) -> OptionTable:
+    """Return the rows of an options document as the table `name`; problems are appended.
+
+    What several tables have to agree on is not checked here: properties, environment variables and options of other tables.
+    """
     rows = _Rows(document, problems)
     found: list[OptionRow] = []
     lines: list[etree._Element] = []
@@ -87,17 +96,16 @@ def resolve_options(document: Document, problems: list[Problem]) -> OptionTable:
             description=_text(element),
             section=section,
         )
-        for what in ("name", "property", "environment"):
-            rows.once(element, what, getattr(row, what))
+        rows.once(element, "name", row.name)
         if row.default is not None and row.default_of is not None:
             rows.report(element, f"option {row.name!r} has both default and default-of")
         found.append(row)
         lines.append(element)
     kinds = {row.name: row.kind for row in found}
     for element, row in zip(lines, found, strict=True):
-        if row.default_of is not None and kinds.get(row.default_of) != row.kind:
+        if row.default_of is not None and "." not in row.default_of and kinds.get(row.default_of) != row.kind:
             rows.report(element, f"default-of names {row.default_of!r}, which is no option of kind {row.kind!r}")
-    return OptionTable(document.root.get("description", ""), tuple(found))
+    return OptionTable(name, document.root.get("prefix", PREFIX), document.root.get("description", ""), tuple(found))
 
 
 def _default(rows: _Rows, element: etree._Element) -> int | float | bool | str | None:
@@ -192,8 +200,8 @@ def label_pattern(label: str, suffix: str, fields: tuple[LabelField, ...]) -> st
     return f"{pattern(label, greedy_last=False)}(?:{pattern(suffix, greedy_last=True)})?"
 
 
-def resolve_errors(document: Document, problems: list[Problem]) -> ErrorTable:
-    """Return the rows of an error code document; problems are appended."""
+def resolve_errors(document: Document, name: str, problems: list[Problem]) -> ErrorTable:
+    """Return the rows of an error code document as the table `name`; problems are appended."""
     rows = _Rows(document, problems)
     found = []
     for element in elements(document.root):
@@ -201,4 +209,4 @@ def resolve_errors(document: Document, problems: list[Problem]) -> ErrorTable:
         rows.once(element, "code", row.code)
         rows.once(element, "error", row.name)
         found.append(row)
-    return ErrorTable(document.root.get("description", ""), tuple(found))
+    return ErrorTable(name, document.root.get("description", ""), tuple(found))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aerowire.codegen.names import pascal
+
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """One option.  `default` is a literal of its kind, or None; `default_of` names the option that it follows.
+    """One option.  `default` is a literal of its kind, or None.
 
+    `default_of` is the option that it follows: its name in the same table, or its property where it stands in another one.
     `section` is the title of the part of the file that it stands in, or empty.
     """
 
@@ -59,7 +62,7 @@ class CounterTypeRow:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """What a driver says went wrong, by number."""
+    """An error by its number."""
 
     code: int
     name: str
@@ -68,8 +71,10 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class OptionTable:
-    """Every option, in the order of the file."""
+    """Options of some components, in the order of the file; properties that begin with `prefix` are theirs alone."""
 
+    name: str
+    prefix: str
     description: str
     rows: tuple[OptionRow, ...]
 
@@ -86,16 +91,22 @@ class CounterTable:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """Every error code, in the order of the file."""
+    """Error codes of one component, in the order of the file."""
 
+    name: str
     description: str
     codes: tuple[ErrorRow, ...]
+
+    @property
+    def enum_name(self) -> str:
+        """The name of the codes' type: `errors` are of ErrorCode, `archive_errors` of ArchiveErrorCode."""
+        return pascal(self.name.removesuffix("s")) + "Code"
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of a project; None where its folder has none."""
+    """The tables of a project by their names; `counters` is None where its folder has none."""
 
-    options: OptionTable | None
+    options: tuple[OptionTable, ...]
     counters: CounterTable | None
-    errors: ErrorTable | None
+    errors: tuple[ErrorTable, ...]

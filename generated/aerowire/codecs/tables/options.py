@@ -3,29 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
+from aerowire.codecs.tables.option import Option
 
-class Option(NamedTuple):
-    """One option.
-
-    `kind` is size (bytes), duration_ns (nanoseconds), bool, int, str, enum or double; `unit` is what a bare number is read in.
-    `default` is a literal in bytes or nanoseconds, or None; `default_of` is the option whose value holds when this one is unset.
-    `scopes` says who reads it: driver, client, or aerowire where Aeron does not know it; `scope` is the first of them.
-    """
-
-    name: str
-    property: str
-    env: str
-    kind: str
-    unit: str
-    default: int | float | bool | str | None
-    default_of: str | None
-    scope: str
-    scopes: tuple[str, ...]
-    choices: tuple[str, ...]
-    description: str
-
+# Properties that begin with this are options of this table alone.
+PREFIX: Final = 'aeron.'
 
 # One row an option, in the order of Option's fields: constants, so that importing costs little.
 _ROWS = (
@@ -198,5 +181,6 @@ _ROWS = (
     ('debug_send_control_reorder_seed', 'aeron.debug.send.control.reorder.seed', 'AERON_DEBUG_SEND_CONTROL_REORDER_SEED', 'int', '', -1, None, 'aerowire', ('aerowire',), (), 'Seed of the choice which of the frames that senders get back are overtaken; -1 takes one at random.'),
 )
 OPTIONS: Final[dict[str, Option]] = {row[0]: Option._make(row) for row in _ROWS}
-OPTION_BY_PROPERTY: Final[dict[str, Option]] = {option.property: option for option in OPTIONS.values()}
-OPTION_BY_ENV: Final[dict[str, Option]] = {option.env: option for option in OPTIONS.values()}
+# Where several options share a property, the first of them.
+OPTION_BY_PROPERTY: Final[dict[str, Option]] = {option.property: option for option in reversed(OPTIONS.values())}
+OPTION_BY_ENV: Final[dict[str, Option]] = {option.env: option for option in reversed(OPTIONS.values())}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of
 
 if TYPE_CHECKING:
-    from aerowire.codecs.tables.options import Option
+    from aerowire.codecs.tables.option import Option
     from aerowire.driver.context import Context
 
 _THREADING = ("dedicated", "shared_network", "shared")

@@ -110,9 +110,9 @@ class NativeTarget:
             system = _table("SystemCounter", "SYSTEM_COUNTER", [(row.name, row.id, row.description) for row in tables.counters.system])
             types = _table("CounterType", "COUNTER_TYPE", [(row.name, row.id, row.description) for row in tables.counters.types])
             files[module_path(self.name, "counters", ".pxd")] = _module("counters.xml", tables.counters.description, [system, types])
-        if tables.errors is not None:
-            codes = _table("ErrorCode", "ERROR_CODE", [(row.name, row.code, row.description) for row in tables.errors.codes])
-            files[module_path(self.name, "errors", ".pxd")] = _module("errors.xml", tables.errors.description, [codes])
+        for errors in tables.errors:
+            codes = _table(errors.enum_name, upper(errors.enum_name), [(row.name, row.code, row.description) for row in errors.codes])
+            files[module_path(self.name, errors.name, ".pxd")] = _module(f"{errors.name}.xml", errors.description, [codes])
         return files
 
 

@@ -36,7 +36,7 @@ class WiresharkTarget:
 
 
 def _module(project: LayoutProject, schema: Schema, variant: Variant) -> str:
-    rows = project.tables.errors.codes if project.tables.errors else ()
+    rows = next((table.codes for table in project.tables.errors if table.name == "errors"), ())
     protocol, title = PROTOCOLS.get(schema.package, (filter_name(schema.package.lower()), schema.package))
     return render(
         "layouts/templates/wireshark_layout.lua.j2",

@@ -1,4 +1,4 @@
-"""Tables as Markdown: a page each for options, counters and error codes."""
+"""Tables as Markdown: a page for each table of options and error codes, and one for counters."""
 
 from __future__ import annotations
 
@@ -33,19 +33,20 @@ def table_pages(project: TableProject, keys: Mapping[str, str]) -> dict[str, str
     """The pages of the tables that the project has, by path; `keys` gives the package of the layout that each struct belongs to."""
     tables = project.tables
     found: dict[str, str] = {}
-    if tables.options is not None:
-        found["options"] = page("spec/options.xml", list(_options(tables.options)))
+    places = {row.property: (table.name, row.name) for table in tables.options for row in reversed(table.rows)}
+    for options in tables.options:
+        found[options.name] = page(f"spec/{options.name}.xml", list(_options(options, places)))
     if tables.counters is not None:
         found["counters"] = page("spec/counters.xml", list(_counters(tables.counters, keys)))
-    if tables.errors is not None:
-        found["errors"] = page("spec/errors.xml", list(_errors(tables.errors)))
+    for errors in tables.errors:
+        found[errors.name] = page(f"spec/{errors.name}.xml", list(_errors(errors)))
     return {f"{DOCUMENTS}/{name}.md": text for name, text in found.items()}
 
 
 def linked(text: str, tables: Tables) -> str:
     """A page in which descriptions that speak of a table lead to it, as far as the project has it."""
     there = {
-        "the table of error codes": tables.errors and "errors.md",
+        "the table of error codes": any(table.name == "errors" for table in tables.errors) and "errors.md",
         "the table of counter types": tables.counters and "counters.md#types",
         "the table of counters": tables.counters and "counters.md",
     }
@@ -54,8 +55,8 @@ def linked(text: str, tables: Tables) -> str:
     return text
 
 
-def _options(options: OptionTable) -> Iterator[str]:
-    yield from ["# options", "", prose(options.description), ""]
+def _options(options: OptionTable, places: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    yield from [f"# {options.name}", "", prose(options.description), ""]
     yield from [NAMES, ""]
     yield from table(["type", "how it is written"], KINDS)
     sections = list(dict.fromkeys(row.section for row in options.rows))
@@ -65,18 +66,22 @@ def _options(options: OptionTable) -> Iterator[str]:
     for section in sections:
         if section:
             yield from heading(2, prose(section), anchor("options", section))
-        rows = [_option(row) for row in options.rows if row.section == section]
+        rows = [_option(row, places) for row in options.rows if row.section == section]
         yield from table(["keyword, property, environment", "type", "default", "read by", "description"], rows)
 
 
-def _option(row: OptionRow) -> list[str]:
+def _option(row: OptionRow, places: Mapping[str, tuple[str, str]]) -> list[str]:
     names = "<br>".join(code(one) for one in (row.name, row.property, row.environment))
     kind = f"one of {', '.join(code(one) for one in row.choices)}" if row.choices else row.kind.removesuffix("_ns")
     kind += f", bare in {row.unit}" if row.kind == "duration_ns" else ""
-    return [place(anchor("option", row.name)) + names, kind, _default(row), ", ".join(row.scopes), prose(row.description)]
+    return [place(anchor("option", row.name)) + names, kind, _default(row, places), ", ".join(row.scopes), prose(row.description)]
 
 
-def _default(row: OptionRow) -> str:
+def _default(row: OptionRow, places: Mapping[str, tuple[str, str]]) -> str:
+    if row.default_of is not None and "." in row.default_of:
+        table, name = places.get(row.default_of, ("", ""))
+        followed = link(row.default_of, anchor("option", name), file=f"{table}.md") if table else code(row.default_of)
+        return f"that of {followed}"
     if row.default_of is not None:
         return f"that of {link(row.default_of, anchor('option', row.default_of))}"
     if row.default is None:
@@ -128,6 +133,6 @@ def _type(row: CounterTypeRow, keys: Mapping[str, str]) -> list[str]:
 
 
 def _errors(errors: ErrorTable) -> Iterator[str]:
-    yield from ["# errors", "", prose(errors.description), ""]
+    yield from [f"# {errors.name}", "", prose(errors.description), ""]
     rows = [[str(row.code), place(anchor("error", row.name)) + code(row.name), prose(row.description)] for row in errors.codes]
     yield from table(["code", "name", "description"], rows)

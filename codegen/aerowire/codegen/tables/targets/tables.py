@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aerowire.codegen.mark import mark
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 from aerowire.codegen.tables.resolve_tables import label_pattern
 from aerowire.codegen.tables.tables import CounterTable
@@ -21,16 +22,18 @@ class LabelView:
 
 
 class TablesTarget:
-    """Renders one module per table."""
+    """Renders one module per table, and one with the type that rows of options have."""
 
     name = "tables"
 
     def render(self, project: TableProject) -> dict[str, str]:
         files = package_files(self.name, "Options, counters and error codes as tables.")
         tables = project.tables
-        if tables.options is not None:
-            files[module_path(self.name, "options")] = render(
-                "tables/templates/options.py.j2", header=header("options.xml"), table=tables.options
+        if tables.options:
+            files[module_path(self.name, "option")] = render("tables/templates/option.py.j2", header=mark())
+        for options in tables.options:
+            files[module_path(self.name, options.name)] = render(
+                "tables/templates/options.py.j2", header=header(f"{options.name}.xml"), table=options
             )
         if tables.counters is not None:
             files[module_path(self.name, "counters")] = render(
@@ -41,9 +44,9 @@ class TablesTarget:
                 suffixed=[row for row in tables.counters.system if row.suffix],
                 integers=[field.name for field in tables.counters.fields if field.kind == "int"],
             )
-        if tables.errors is not None:
-            files[module_path(self.name, "errors")] = render(
-                "tables/templates/errors.py.j2", header=header("errors.xml"), table=tables.errors
+        for errors in tables.errors:
+            files[module_path(self.name, errors.name)] = render(
+                "tables/templates/errors.py.j2", header=header(f"{errors.name}.xml"), table=errors
             )
         return files
 
