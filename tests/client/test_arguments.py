@@ -149,7 +149,7 @@ OPTIONS_OF_A_DRIVER: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"term_buffer_length": True}, WrongTypeError, "has the wrong type"),
     ({"properties": {"aeron.term.buffer.length": 65536}}, WrongTypeError, "property 'aeron.term.buffer.length' has the wrong type"),
     ({"properties": ["aeron.dir=x"]}, WrongTypeError, "properties has the wrong type"),
-    ({"properties": {"aeron.bogus": "1"}}, UnknownOptionError, "`aerowire driver --options` lists them"),
+    ({"properties": {"aeron.bogus": "1"}}, UnknownOptionError, "`aerowire driver --options` lists the driver's"),
     ({"aeron_dir": 5}, WrongTypeError, "aeron_dir has the wrong type; .*path"),
     ({"capture": 5}, WrongTypeError, "capture has the wrong type; .*path"),
 ]

@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from aerowire.codecs.flyweights.commands import CommandType
+from aerowire.codecs.tables.archive_options import OPTIONS as ARCHIVE_OPTIONS
+from aerowire.codecs.tables.cluster_options import OPTIONS as CLUSTER_OPTIONS
 from aerowire.codecs.tables.counters import SYSTEM_COUNTER_LABELS
 from aerowire.codecs.tables.options import OPTIONS
 
@@ -27,7 +29,8 @@ HAND_WRITTEN = ("runtime", "conformance", "pcap")
 # Ids below this are small integers that stand in code for many other reasons.
 DISTINCT_ID = 0x100
 COMMAND_IDS = {member.value for member in CommandType if member.value >= DISTINCT_ID}
-PROPERTIES = {option.property for option in OPTIONS.values()} | {option.env for option in OPTIONS.values() if option.env}
+ALL_OPTIONS = (*OPTIONS.values(), *ARCHIVE_OPTIONS.values(), *CLUSTER_OPTIONS.values())
+PROPERTIES = {option.property for option in ALL_OPTIONS} | {option.env for option in ALL_OPTIONS}
 LABELS = set(SYSTEM_COUNTER_LABELS.values())
 
 CYTHON_TOKEN = re.compile(

@@ -1,7 +1,7 @@
-"""Options of driver and clients: from keyword arguments, `aeron.*` properties and `AERON_*` environment.
+"""Options of all components: from keyword arguments, `aeron.*` properties and `AERON_*` environment.
 
-The table of options is generated from spec/; this module only reads values and checks their form. Strongest first: keyword,
-property, environment, default.
+The tables of options are generated from spec/; this module only reads values and checks their form. The source with the highest
+priority wins: keyword, property, environment, default.
 """
 
 from __future__ import annotations
@@ -9,21 +9,31 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import SupportsFloat, SupportsIndex, TypeAlias
+from typing import NamedTuple, SupportsFloat, SupportsIndex, TypeAlias
 
 from aerowire.base import arguments, units
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
+from aerowire.codecs.tables import archive_options, cluster_options, options
 from aerowire.codecs.tables.option import Option
-from aerowire.codecs.tables.options import OPTIONS
 
 OptionValue: TypeAlias = "int | float | bool | str | None"
 
-PROPERTY_PREFIX = "aeron."
+PROPERTY_PREFIX = options.PREFIX
 
-# Components whose properties stand in the same files and command lines; each reads its own.
-_OTHER_COMPONENTS = (
-    "aeron.archive.",
-    "aeron.cluster.",
+
+class _Table(NamedTuple):
+    """Options of some components; properties that begin with `prefix` are theirs alone."""
+
+    prefix: str
+    options: Mapping[str, Option]
+
+
+_TABLES = tuple(_Table(table.PREFIX, table.OPTIONS) for table in (options, archive_options, cluster_options))
+_BY_PROPERTY = {**cluster_options.OPTION_BY_PROPERTY, **archive_options.OPTION_BY_PROPERTY, **options.OPTION_BY_PROPERTY}
+
+# Programs whose properties stand in the same files and command lines; each reads its own.
+_OTHER_PROGRAMS = (
+    "aeron.cluster.tutorial.",
     "aeron.log.inspector.",
     "aeron.sample.",
     "aeron.samples.",
@@ -34,10 +44,6 @@ _OTHER_COMPONENTS = (
 # Known to the official programs only: what they set there has no counterpart here.
 _OFFICIAL_ONLY = (
     "aeron.debug.timeout",
-    "aeron.event.archive.log",
-    "aeron.event.archive.log.disable",
-    "aeron.event.cluster.log",
-    "aeron.event.cluster.log.disable",
     "aeron.fallback.logger",
     "aeron.secure.random.algorithm",
 )
@@ -59,27 +65,25 @@ def resolve_options(
     properties: Mapping[str, str],
     environ: Mapping[str, str] | None = None,
 ) -> ResolvedOptions:
-    """Return a value for every option of `scopes`.
+    """Return a value for every option of `scopes`: the names of components in the tables of options, such as driver or archive-client.
 
     `overrides` is keyed by option name and holds typed values or text ("64k"); `properties` by property name. An option
     whose default is another option's value takes that value after it is resolved. Raises UnknownOptionError for a name
     that no option has, ConfigurationError for a value that an option cannot have.
     """
-    environ = os.environ if environ is None else environ
-    table = {name: option for name, option in OPTIONS.items() if not set(scopes).isdisjoint(option.scopes)}
+    table = options_of(scopes)
     for name in overrides:
         if name not in table:
             raise _unknown(name, table)
-    check_properties(arguments.properties("properties", properties))
-    given: dict[str, OptionValue] = {}
-    for name, option in table.items():
-        if name in overrides and overrides[name] is not None:
-            given[name] = _coerce(option, overrides[name], name)
-        elif option.property in properties:
-            given[name] = _parse(option, properties[option.property], option.property)
-        elif environ.get(option.env):
-            given[name] = _parse(option, environ[option.env], option.env)
-    return ResolvedOptions({name: _value(name, given, ()) for name in table}, given)
+    check_properties(arguments.properties("properties", properties), scopes)
+    sources = _Sources(table, overrides, properties, os.environ if environ is None else environ)
+    given = {name: value for name, option in table.items() if (value := sources.given(option)) is not None}
+    return ResolvedOptions({name: sources.value(option) for name, option in table.items()}, given)
+
+
+def options_of(scopes: Collection[str]) -> dict[str, Option]:
+    """Return the options that the components named `scopes` read, by name."""
+    return {name: option for table in _TABLES for name, option in table.options.items() if not set(scopes).isdisjoint(option.scopes)}
 
 
 def is_in_environment(option: Option) -> bool:
@@ -87,12 +91,16 @@ def is_in_environment(option: Option) -> bool:
     return bool(os.environ.get(option.env))
 
 
-def check_properties(properties: Mapping[str, str]) -> None:
-    """Raise UnknownOptionError for an `aeron.*` property that no option and no other component has."""
-    known = {option.property for option in OPTIONS.values()}
+def check_properties(properties: Mapping[str, str], scopes: Collection[str]) -> None:
+    """Raise UnknownOptionError for an `aeron.*` property that no option has.
+
+    What begins like the properties of components other than `scopes` passes: they may know it.
+    """
+    own = {table.prefix for table in _TABLES if any(not set(scopes).isdisjoint(option.scopes) for option in table.options.values())}
+    others = (*_OTHER_PROGRAMS, *(table.prefix for table in _TABLES if table.prefix not in own | {PROPERTY_PREFIX}))
     for name in properties:
-        if name.startswith(PROPERTY_PREFIX) and name not in known and not name.startswith(_OTHER_COMPONENTS) and name not in _OFFICIAL_ONLY:
-            raise _unknown(name, known)
+        if name.startswith(PROPERTY_PREFIX) and name not in _BY_PROPERTY and not name.startswith(others) and name not in _OFFICIAL_ONLY:
+            raise _unknown(name, _BY_PROPERTY)
 
 
 def parse_definitions(definitions: Iterable[str]) -> dict[str, str]:
@@ -106,19 +114,49 @@ def parse_definitions(definitions: Iterable[str]) -> dict[str, str]:
         if not separator or not name:
             raise ConfigurationError("a property definition is malformed", where="-D", expected="name=value", actual=repr(text))
         name = name.strip()
-        if not name.startswith((PROPERTY_PREFIX, *_JAVA_PREFIXES)):
-            raise _unknown(name, [option.property for option in OPTIONS.values()])
+        if not name.startswith((PROPERTY_PREFIX, *_JAVA_PREFIXES)) and name not in _BY_PROPERTY:
+            raise _unknown(name, _BY_PROPERTY)
         properties[name] = value.strip()
     return properties
 
 
-def _value(name: str, given: Mapping[str, OptionValue], chain: tuple[str, ...]) -> OptionValue:
-    if name in given:
-        return given[name]
-    option = OPTIONS[name]
-    if option.default_of is not None and option.default_of not in chain:
-        return _value(option.default_of, given, (*chain, name))
-    return option.default
+class _Sources:
+    """Where values come from, for options of `table` and for options of other components that they follow."""
+
+    def __init__(
+        self, table: Mapping[str, Option], overrides: Mapping[str, object], properties: Mapping[str, str], environ: Mapping[str, str]
+    ) -> None:
+        self._table = table
+        self._overrides = overrides
+        self._properties = properties
+        self._environ = environ
+
+    def given(self, option: Option) -> OptionValue:
+        """Return the value that was set, or None."""
+        override = self._overrides.get(option.name) if self._table.get(option.name) is option else None
+        if override is not None:
+            return _coerce(option, override, option.name)
+        if option.property in self._properties:
+            return _parse(option, self._properties[option.property], option.property)
+        text = self._environ.get(option.env)
+        return _parse(option, text, option.env) if text else None
+
+    def value(self, option: Option, chain: tuple[Option, ...] = ()) -> OptionValue:
+        """Return the value that holds; `chain` are the options that led to this one, whose defaults are each the next one's value."""
+        value = self.given(option)
+        if value is not None:
+            return value
+        followed = _followed(option)
+        return option.default if followed is None or followed in chain else self.value(followed, (*chain, option))
+
+
+def _followed(option: Option) -> Option | None:
+    """Return the option whose value is the default of this one."""
+    if option.default_of is None:
+        return None
+    if option.default_of in _BY_PROPERTY:
+        return _BY_PROPERTY[option.default_of]
+    return next(table.options[option.default_of] for table in _TABLES if table.options.get(option.name) is option)
 
 
 def _parse(option: Option, text: str, where: str) -> OptionValue:
@@ -213,5 +251,5 @@ def _unknown(name: str, known: Iterable[str]) -> UnknownOptionError:
         where=name,
         expected="the name of an option",
         actual=repr(name),
-        hint=f"did you mean '{close[0]}'?" if close else "`aerowire driver --options` lists them",
+        hint=f"did you mean '{close[0]}'?" if close else "`aerowire driver --options` lists the driver's",
     )

@@ -42,21 +42,25 @@ def row_with(text: str, name: str) -> list[str]:
 
 
 def test_every_row_of_the_tables_is_on_its_page(project: Project, pages: dict[str, str]) -> None:
-    options, counters, errors = project.tables.options, project.tables.counters, project.tables.errors
-    assert options is not None
+    counters = project.tables.counters
     assert counters is not None
-    assert errors is not None
-    for option in options.rows:
-        names, *_, description = row_with(pages["options.md"], option.property)
-        assert names == f'<a id="option-{option.name}"></a>`{option.name}`<br>`{option.property}`<br>`{option.environment}`'
-        assert description == prose(option.description)
+    for options in project.tables.options:
+        page = pages[f"{options.name}.md"]
+        for option in options.rows:
+            names = f'<a id="option-{option.name}"></a>`{option.name}`<br>`{option.property}`<br>`{option.environment}`'
+            (line,) = [line for line in page.split("\n") if line.startswith(f"| {names} |")]
+            assert line.endswith(f"| {prose(option.description)} |")
+        assert len(re.findall(r"^\| <a", page, re.MULTILINE)) == len(options.rows) > 40
+    assert [table.name for table in project.tables.options] == ["archive_options", "cluster_options", "options"]
     rows: list[tuple[str, SystemCounterRow | CounterTypeRow]] = [("system", row) for row in counters.system]
     for kind, counter in (*rows, *(("counter", row) for row in counters.types)):
         found = f'| {counter.id} | <a id="{kind}-{counter.name}"></a>`{counter.name}` | {literal(counter.label)} |'
         assert found in pages["counters.md"]
-    for error in errors.codes:
-        assert f'| {error.code} | <a id="error-{error.name}"></a>`{error.name}` | {prose(error.description)} |' in pages["errors.md"]
-    assert len(re.findall(r"^\| <a", pages["options.md"], re.MULTILINE)) == len(options.rows) > 100
+    for errors in project.tables.errors:
+        for error in errors.codes:
+            row = f'| {error.code} | <a id="error-{error.name}"></a>`{error.name}` | {prose(error.description)} |'
+            assert row in pages[f"{errors.name}.md"]
+    assert [table.name for table in project.tables.errors] == ["archive_errors", "errors"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +71,7 @@ def test_every_row_of_the_tables_is_on_its_page(project: Project, pages: dict[st
         ("nak_unicast_delay_ns", "duration, bare in ns", "`1us`", "driver"),
         ("driver_timeout_ns", "duration, bare in ms", "`10s`", "driver, client"),
         ("threading_mode", "one of `DEDICATED`, `SHARED_NETWORK`, `SHARED`, `INVOKER`", "`DEDICATED`", "driver"),
-        ("print_configuration", "bool", "`false`", "driver"),
+        ("print_configuration", "bool", "`false`", "driver, archive, consensus-module, cluster-service"),
         ("receiver_group_tag", "int", "none", "driver"),
         ("socket_so_sndbuf", "size", "`0`", "driver"),
         ("client_name", "str", "empty", "client"),
@@ -83,6 +87,13 @@ def test_options_tell_how_they_are_written_and_what_holds_unset(
 def test_default_of_another_option_is_a_link_to_it(rendered: Callable[[str, str, str], str]) -> None:
     text = rendered("options", 'default="67108864"', 'default-of="term_buffer_length"')
     assert row_with(text, "ipc_term_buffer_length")[2] == "that of [`term_buffer_length`](#option-term_buffer_length)"
+
+
+def test_default_of_an_option_of_another_page_is_a_link_to_that_page(pages: dict[str, str], spec_copy: Path) -> None:
+    followed = "that of [`aeron.mtu.length`](options.md#option-mtu_length)"
+    assert row_with(pages["archive_options.md"], "control_mtu_length")[2] == followed
+    alone = MarkdownTarget().render(load_project(find_sources(["aerowire:archive_options"], spec_copy)))["docs/protocol/archive_options.md"]
+    assert row_with(alone, "control_mtu_length")[2] == "that of `aeron.mtu.length`"
 
 
 def test_counters_tell_their_labels_and_keys(pages: dict[str, str]) -> None:
@@ -145,6 +156,7 @@ def test_first_page_leads_to_every_other_and_tells_what_it_holds(project: Projec
     assert {name for name in (*pages, *own) if f"]({name})" not in first} == {"README.md"}
     assert "| [transport](transport.md) | 10 structs, 2 enums, 6 sets |" in first
     assert "| [errors](errors.md) | 16 codes |" in first
+    assert "| [archive_errors](archive_errors.md) | 17 codes |" in first
     assert "| [archive_mark](archive_mark.md) | 100 | 2 | 1 message |" in first
 
 

@@ -12,7 +12,7 @@ PREFIX: Final = 'aeron.'
 
 # One row an option, in the order of Option's fields: constants, so that importing costs little.
 _ROWS = (
-    ('dir', 'aeron.dir', 'AERON_DIR', 'str', '', None, None, 'driver', ('driver', 'client'), (), "Directory of the driver's files; without one, a folder for the user in shared memory or in the temporary folder."),
+    ('dir', 'aeron.dir', 'AERON_DIR', 'str', '', None, None, 'driver', ('driver', 'client', 'archive', 'archive-client', 'consensus-module', 'cluster-service', 'cluster-client', 'cluster-backup'), (), "Directory of the driver's files; without one, a folder for the user in shared memory or in the temporary folder."),
     ('dir_warn_if_exists', 'aeron.dir.warn.if.exists', 'AERON_DIR_WARN_IF_EXISTS', 'bool', '', False, None, 'driver', ('driver',), (), 'Print a warning when the directory is there at start.'),
     ('dir_delete_on_start', 'aeron.dir.delete.on.start', 'AERON_DIR_DELETE_ON_START', 'bool', '', False, None, 'driver', ('driver',), (), 'Delete the directory at start, whoever uses it.'),
     ('dir_shared', 'aeron.dir.shared', 'AERON_DIR_SHARED', 'bool', '', False, None, 'aerowire', ('aerowire', 'client'), (), 'Whether the directory and its files may belong to another user, and the directory be writable by its group: for users who all trust one another.'),
@@ -34,7 +34,7 @@ _ROWS = (
     ('event_log_render_data', 'aeron.event.log.render.data', 'AERON_EVENT_LOG_RENDER_DATA', 'bool', '', False, None, 'driver', ('driver',), (), "Whether the Java driver's event log shows what is behind a frame's header."),
     ('event_log_throw_exceptions', 'aeron.event.log.throw.exceptions', 'AERON_EVENT_LOG_THROW_EXCEPTIONS', 'bool', '', False, None, 'driver', ('driver',), (), "Whether what fails in the Java driver's event log ends what was logged."),
     ('event_buffer_length', 'aeron.event.buffer.length', 'AERON_EVENT_BUFFER_LENGTH', 'size', 'bytes', 8388608, None, 'driver', ('driver',), (), 'Length of the event log, a power of two: older events give way to newer ones.'),
-    ('print_configuration', 'aeron.print.configuration', 'AERON_PRINT_CONFIGURATION', 'bool', '', False, None, 'driver', ('driver',), (), 'Print the configuration at start.'),
+    ('print_configuration', 'aeron.print.configuration', 'AERON_PRINT_CONFIGURATION', 'bool', '', False, None, 'driver', ('driver', 'archive', 'consensus-module', 'cluster-service'), (), 'Print the configuration at start.'),
     ('enable_experimental_features', 'aeron.enable.experimental.features', 'AERON_ENABLE_EXPERIMENTAL_FEATURES', 'bool', '', False, None, 'driver', ('driver',), (), 'Allow features that are not finished.'),
     ('term_buffer_length', 'aeron.term.buffer.length', 'AERON_TERM_BUFFER_LENGTH', 'size', 'bytes', 16777216, None, 'driver', ('driver',), (), 'Term length of network publications.'),
     ('ipc_term_buffer_length', 'aeron.ipc.term.buffer.length', 'AERON_IPC_TERM_BUFFER_LENGTH', 'size', 'bytes', 67108864, None, 'driver', ('driver',), (), 'Term length of IPC publications.'),
@@ -97,7 +97,7 @@ _ROWS = (
     ('send_channel_endpoint_supplier', 'aeron.SendChannelEndpoint.supplier', 'AERON_SENDCHANNELENDPOINT_SUPPLIER', 'str', '', 'io.aeron.driver.DefaultSendChannelEndpointSupplier', None, 'driver', ('driver',), (), 'What makes send endpoints.'),
     ('receive_channel_endpoint_supplier', 'aeron.ReceiveChannelEndpoint.supplier', 'AERON_RECEIVECHANNELENDPOINT_SUPPLIER', 'str', '', 'io.aeron.driver.DefaultReceiveChannelEndpointSupplier', None, 'driver', ('driver',), (), 'What makes receive endpoints.'),
     ('threading_mode', 'aeron.threading.mode', 'AERON_THREADING_MODE', 'enum', '', 'DEDICATED', None, 'driver', ('driver',), ('DEDICATED', 'SHARED_NETWORK', 'SHARED', 'INVOKER'), 'How agents are spread over threads.'),
-    ('thread_naming', 'aeron.thread.naming', 'AERON_THREAD_NAMING', 'enum', '', 'classic', None, 'driver', ('driver',), ('classic', 'new'), "Form of the threads' names."),
+    ('thread_naming', 'aeron.thread.naming', 'AERON_THREAD_NAMING', 'enum', '', 'classic', None, 'driver', ('driver', 'archive', 'consensus-module', 'cluster-service', 'cluster-backup'), ('classic', 'new'), "Form of the threads' names."),
     ('sender_idle_strategy', 'aeron.sender.idle.strategy', 'AERON_SENDER_IDLE_STRATEGY', 'str', '', 'backoff', None, 'driver', ('driver',), (), 'Idle strategy of the sender.'),
     ('receiver_idle_strategy', 'aeron.receiver.idle.strategy', 'AERON_RECEIVER_IDLE_STRATEGY', 'str', '', 'backoff', None, 'driver', ('driver',), (), 'Idle strategy of the receiver.'),
     ('conductor_idle_strategy', 'aeron.conductor.idle.strategy', 'AERON_CONDUCTOR_IDLE_STRATEGY', 'str', '', 'backoff', None, 'driver', ('driver',), (), 'Idle strategy of the conductor.'),
