@@ -25,10 +25,14 @@ def structs_of(module: ModuleType) -> set[str]:
 
 
 MODULES = (transport, commands, cnc, logbuffer, recording_log, events, files)
+# Keys of the counters of archive and cluster.
+OF_NODES = {"RecordingPositionKey", "RecoveryStateKey", "SnapshotRecordingId"}
+OF_NODES |= {"ArchiveCounterKey", "ControlSessionKey", "ClusterCounterKey", "ClusterServiceCounterKey", "ClusterSessionKey"}
 # What no class of io.aeron:aeron-all writes, or none that can be called alone.
 WITHOUT = {
     "BootstrapNeighborKey": "a private method of the driver's resolver",
     "NameEntryKey": "the counters of the C driver's table of names",
+    **dict.fromkeys(OF_NODES, "made with a driver only: tests/codegen/tables/test_official_counters.py has those of live nodes"),
     "RecordingLogEntry": "what the other three entries have in common",
     **dict.fromkeys(structs_of(events), "the logging agent, which is a jar of its own"),
     **dict.fromkeys(structs_of(files), "Aeron's samples, which are a jar of their own"),

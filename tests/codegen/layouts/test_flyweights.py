@@ -110,7 +110,16 @@ def test_key_of_a_counter_is_decoded_by_its_type() -> None:
     found = decoder.key_decoder()
     assert isinstance(found, cnc.StreamCounterKeyDecoder)
     assert (found.session_id, found.channel) == (-2, "aeron:ipc")
-    assert cnc.CounterMetadataDecoder(cnc.CounterMetadataEncoder.encode(type_id=101)).key_decoder() is None
+    assert cnc.CounterMetadataDecoder(cnc.CounterMetadataEncoder.encode(type_id=114)).key_decoder() is None
+
+
+def test_key_of_a_recording_has_its_archive_behind_the_source_identity() -> None:
+    archive = cnc.ArchiveCounterKeyEncoder.encode(archive_id=-9)
+    key = cnc.RecordingPositionKeyEncoder.encode(recording_id=5, session_id=-2, source_identity="10.0.0.1:7", archive=[archive])
+    assert key == bytes.fromhex("0500000000000000" + "feffffff" + "0a000000") + b"10.0.0.1:7" + bytes.fromhex("f7ffffffffffffff")
+    found = cnc.CounterMetadataDecoder(cnc.CounterMetadataEncoder.encode(type_id=100, key=key)).key_decoder()
+    assert isinstance(found, cnc.RecordingPositionKeyDecoder)
+    assert (found.source_identity, [one.archive_id for one in found.archive]) == ("10.0.0.1:7", [-9])
 
 
 @pytest.mark.parametrize(("raw", "term_id", "term_offset"), [(0, 0, 0), (-(1 << 32), -1, 0), ((1 << 63) - 1, 2**31 - 1, 2**32 - 1)])

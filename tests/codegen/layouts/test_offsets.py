@@ -93,6 +93,17 @@ LAYOUTS: dict[str, dict[str, tuple[int, dict[str, tuple[int, int]]]]] = {
         "ClientHeartbeatKey": (8, {"client_id": (0, 8)}),
         "BootstrapNeighborKey": (4, {"neighbor_index": (0, 4)}),
         "NameEntryKey": (4, {"entry_name_length": (0, 4)}),
+        "ArchiveCounterKey": (8, {"archive_id": (0, 8)}),
+        "RecordingPositionKey": (16, {"recording_id": (0, 8), "session_id": (8, 4), "source_identity_length": (12, 4)}),
+        "ControlSessionKey": (16, {"archive_id": (0, 8), "control_session_id": (8, 8)}),
+        "ClusterCounterKey": (4, {"cluster_id": (0, 4)}),
+        "ClusterServiceCounterKey": (8, {"cluster_id": (0, 4), "service_id": (4, 4)}),
+        "ClusterSessionKey": (12, {"cluster_id": (0, 4), "cluster_session_id": (4, 8)}),
+        "SnapshotRecordingId": (8, {"recording_id": (0, 8)}),
+        "RecoveryStateKey": (
+            32,
+            {"leadership_term_id": (0, 8), "log_position": (8, 8), "timestamp": (16, 8), "cluster_id": (24, 4), "service_count": (28, 4)},
+        ),
         "ErrorRecord": (
             24,
             {"length": (0, 4), "observation_count": (4, 4), "last_observation_timestamp_ms": (8, 8)}
@@ -192,6 +203,9 @@ def test_members_that_move_start_where_the_protocol_says(project: Project) -> No
         "ChannelStatusKey.channel": 4,
         "LocalSockaddrKey.local_sockaddr": 8,
         "NameEntryKey.entry_name": 4,
+        "RecordingPositionKey.source_identity": 16,
+        "RecordingPositionKey.archive": None,
+        "RecoveryStateKey.snapshots": 32,
         "ErrorRecord.encoded_error": 24,
         "LossRecord.channel": 44,
         "LossRecord.source": None,
@@ -247,7 +261,10 @@ def test_counter_keys_follow_the_table_of_counter_types(project: Project) -> Non
     keys = {case.value: case.struct for case in key.cases}
     stream = dict.fromkeys((1, 2, 3, 4, 5, 9, 10, 12, 13, 17, 19, 20), "StreamCounterKey")
     channel = dict.fromkeys((6, 7, 18), "ChannelStatusKey")
-    assert keys == stream | channel | {
+    archive = dict.fromkeys(range(101, 113), "ArchiveCounterKey") | {100: "RecordingPositionKey", 113: "ControlSessionKey"}
+    cluster = dict.fromkeys((*range(200, 204), 205, *range(207, 214), 216, 217, *range(232, 236), *range(238, 241)), "ClusterCounterKey")
+    cluster |= dict.fromkeys((215, 218, 219, 236, 237), "ClusterServiceCounterKey") | {204: "RecoveryStateKey", 241: "ClusterSessionKey"}
+    assert keys == stream | channel | archive | cluster | {
         0: "SystemCounterKey",
         11: "ClientHeartbeatKey",
         14: "LocalSockaddrKey",

@@ -16,7 +16,12 @@ import pytest
 from aerowire.base.errors import DriverDirectoryMissingError
 from aerowire.base.text import printable
 from aerowire.client import Aeron
-from aerowire.codecs.flyweights.cnc import StreamCounterKeyEncoder, SystemCounterKeyEncoder
+from aerowire.codecs.flyweights.cnc import (
+    ArchiveCounterKeyEncoder,
+    RecordingPositionKeyEncoder,
+    StreamCounterKeyEncoder,
+    SystemCounterKeyEncoder,
+)
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.counters import CounterInfo
@@ -31,6 +36,10 @@ CHANNEL = "aeron:udp?endpoint=localhost:40123"
 STREAM_KEY = StreamCounterKeyEncoder.encode(registration_id=21, session_id=-7, stream_id=1001, channel=CHANNEL)
 SENDER_POSITION = CounterInfo(50, CounterType.SND_POS, f"snd-pos: 21 -7 1001 {CHANNEL}", 4096, 21, 9, 0, STREAM_KEY)
 BYTES_SENT = CounterInfo(0, CounterType.SYSTEM, "Bytes sent", 12, 0, -1, 0, SystemCounterKeyEncoder.encode(system_counter_id=0))
+ARCHIVE_KEY = ArchiveCounterKeyEncoder.encode(archive_id=-42)
+RECORDING_KEY = RecordingPositionKeyEncoder.encode(recording_id=8, session_id=-7, source_identity="aeron:ipc", archive=[ARCHIVE_KEY])
+RECORDING_LABEL = f"rec-pos: 8 -7 1001 {CHANNEL} - archiveId=-42"
+RECORDING = CounterInfo(51, CounterType.ARCHIVE_RECORDING_POSITION, RECORDING_LABEL, 2048, 77, 9, 0, RECORDING_KEY)
 # An application may take a number of ours for a key of its own.
 FOREIGN = CounterInfo(60, CounterType.SUB_POS, "mine", 1, 5, 5, 0, b"\xff" * 112)
 
@@ -44,24 +53,26 @@ def parsed(*arguments: str) -> argparse.Namespace:
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        ([], [BYTES_SENT, SENDER_POSITION, FOREIGN]),
+        ([], [BYTES_SENT, SENDER_POSITION, RECORDING, FOREIGN]),
         (["--type", "2"], [SENDER_POSITION]),
         (["--type", "snd-pos", "--type", "system"], [BYTES_SENT, SENDER_POSITION]),
         (["--type", "[0-3]"], [BYTES_SENT, SENDER_POSITION]),
         (["--stream", "1"], []),
-        (["--stream", "1001"], [SENDER_POSITION]),
-        (["--session", "-7"], [SENDER_POSITION]),
+        (["--stream", "1001"], [SENDER_POSITION, RECORDING]),
+        (["--session", "-7"], [SENDER_POSITION, RECORDING]),
         (["--session", "7"], []),
         (["--identity", "21"], [SENDER_POSITION]),
+        (["--identity", "8"], [RECORDING]),
+        (["--type", "archive-recording-position"], [RECORDING]),
         (["--identity", "0"], [BYTES_SENT]),
-        (["--channel", "40123$"], [SENDER_POSITION]),
+        (["--channel", "40123$"], [SENDER_POSITION, RECORDING]),
         (["--label", "^Bytes"], [BYTES_SENT]),
         (["--label", "^Bytes", "--type", "2"], []),
     ],
 )
 def test_filters_select(arguments: list[str], wanted: list[CounterInfo]) -> None:
     namespace = parsed(*arguments)
-    assert [item for item in (BYTES_SENT, SENDER_POSITION, FOREIGN) if stat.is_wanted(namespace, item)] == wanted
+    assert [item for item in (BYTES_SENT, SENDER_POSITION, RECORDING, FOREIGN) if stat.is_wanted(namespace, item)] == wanted
 
 
 def test_a_pattern_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

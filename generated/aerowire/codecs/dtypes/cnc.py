@@ -265,6 +265,136 @@ CLIENT_HEARTBEAT_KEY: Final[np.dtype[np.void]] = np.dtype(
     }
 )
 
+# Key of a counter of an archive.
+ARCHIVE_COUNTER_KEY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'archive_id',
+        ],
+        "formats": [
+            '<i8',
+        ],
+        "offsets": [0],
+        "itemsize": 8,
+    }
+)
+
+# Key of a recording's position.
+RECORDING_POSITION_KEY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'recording_id',
+            'session_id',
+            'source_identity_length',
+        ],
+        "formats": [
+            '<i8',
+            '<i4',
+            '<i4',
+        ],
+        "offsets": [0, 8, 12],
+        "itemsize": 16,
+    }
+)
+
+# Key of a control session's counter.
+CONTROL_SESSION_KEY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'archive_id',
+            'control_session_id',
+        ],
+        "formats": [
+            '<i8',
+            '<i8',
+        ],
+        "offsets": [0, 8],
+        "itemsize": 16,
+    }
+)
+
+# Key of a counter of a cluster's node.
+CLUSTER_COUNTER_KEY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'cluster_id',
+        ],
+        "formats": [
+            '<i4',
+        ],
+        "offsets": [0],
+        "itemsize": 4,
+    }
+)
+
+# Key of a counter of a service.
+CLUSTER_SERVICE_COUNTER_KEY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'cluster_id',
+            'service_id',
+        ],
+        "formats": [
+            '<i4',
+            '<i4',
+        ],
+        "offsets": [0, 4],
+        "itemsize": 8,
+    }
+)
+
+# Key of a session's counter.
+CLUSTER_SESSION_KEY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'cluster_id',
+            'cluster_session_id',
+        ],
+        "formats": [
+            '<i4',
+            '<i8',
+        ],
+        "offsets": [0, 4],
+        "itemsize": 12,
+    }
+)
+
+# The recording of a service's snapshot.
+SNAPSHOT_RECORDING_ID: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'recording_id',
+        ],
+        "formats": [
+            '<i8',
+        ],
+        "offsets": [0],
+        "itemsize": 8,
+    }
+)
+
+# Key of the snapshot that a node starts from.
+RECOVERY_STATE_KEY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'leadership_term_id',
+            'log_position',
+            'timestamp',
+            'cluster_id',
+            'service_count',
+        ],
+        "formats": [
+            '<i8',
+            '<i8',
+            '<i8',
+            '<i4',
+            '<i4',
+        ],
+        "offsets": [0, 8, 16, 24, 28],
+        "itemsize": 32,
+    }
+)
+
 # One distinct error and how often it was seen.
 ERROR_RECORD: Final[np.dtype[np.void]] = np.dtype(
     {

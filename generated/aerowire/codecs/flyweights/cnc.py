@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from aerowire.codecs.flyweights.base import (
     AsciiText,
     Data,
+    Entries,
     Flyweight,
     Integer,
     Octets,
@@ -56,6 +57,7 @@ NAME_ENTRY_NAME_LENGTH_MAX: Final[int] = 108  # Bytes of a name that the key of 
 NAME_ENTRY_UNKNOWN: Final[int] = -1  # A row's name is not to resolve.
 NAME_ENTRY_FIRST_HOST: Final[int] = 0  # A row's name stands for its first host.
 NAME_ENTRY_OTHER_HOST: Final[int] = 1  # A row's name stands for its other host.
+RECORDING_POSITION_SOURCE_IDENTITY_LENGTH_MAX: Final[int] = 88  # Bytes of a source identity that a recording position's key has room for.
 CLIENT_NAME_LENGTH_MAX: Final[int] = 100  # Most bytes of a client's name.
 CHANNEL_STATUS_INITIALIZING: Final[int] = 0  # The endpoint is being made.
 CHANNEL_STATUS_ACTIVE: Final[int] = 1  # The endpoint works.
@@ -74,6 +76,107 @@ class CounterState(enum.IntEnum):
     UNUSED = 0  # Never used; ends a scan.
     ALLOCATED = 1  # In use.
     RECLAIMED = -1  # Freed; may be used again after its deadline.
+
+
+class ConsensusModuleState(enum.IntEnum):
+    """What a consensus module is doing, as its counter tells."""
+
+    INIT = 0  # It starts and recovers its state.
+    ACTIVE = 1  # It appends ingress and timers to the log.
+    SUSPENDED = 2  # It appends neither until it is told to resume.
+    SNAPSHOT = 3  # It takes a snapshot.
+    QUITTING = 4  # It ends without a snapshot once the services have acknowledged that.
+    TERMINATING = 5  # It ends.
+    CLOSED = 6  # It has ended.
+
+
+class ElectionState(enum.IntEnum):
+    """Where an election stands at a node, as its counter tells."""
+
+    INIT = 0  # The node gathers what it knows of its own log.
+    CANVASS = 1  # The members tell each other the state of their logs.
+    NOMINATE = 2  # The node waits a random time before it stands for leader.
+    CANDIDATE_BALLOT = 3  # The node has asked for votes.
+    FOLLOWER_BALLOT = 4  # The node has voted and waits for the outcome.
+    LEADER_LOG_REPLICATION = 5  # The leader waits until a majority has its log.
+    LEADER_REPLAY = 6  # The leader replays its log.
+    LEADER_INIT = 7  # The leader prepares the new term.
+    LEADER_READY = 8  # The leader announces the new term and waits for followers.
+    FOLLOWER_LOG_REPLICATION = 9  # The follower replicates what it lacks of earlier terms.
+    FOLLOWER_REPLAY = 10  # The follower replays its log.
+    FOLLOWER_CATCHUP_INIT = 11  # The follower asks for a replay of what it lacks of the term.
+    FOLLOWER_CATCHUP_AWAIT = 12  # The follower waits for that replay.
+    FOLLOWER_CATCHUP = 13  # The follower reads that replay.
+    FOLLOWER_LOG_INIT = 14  # The follower is about to join the live log.
+    FOLLOWER_LOG_AWAIT = 15  # The follower waits for the live log.
+    FOLLOWER_READY = 16  # The follower tells the leader its position.
+    CLOSED = 17  # There is a leader, and no election.
+
+
+class ClusterRole(enum.IntEnum):
+    """What a node is to its cluster, as its counter tells."""
+
+    FOLLOWER = 0  # It follows the leader of the term.
+    CANDIDATE = 1  # It stands for leader.
+    LEADER = 2  # It leads the term.
+
+
+class ClusterControlToggle(enum.IntEnum):
+    """What an operator asks of a cluster through the counter of its leader; only NEUTRAL may be replaced, and SUSPEND by RESUME."""
+
+    INACTIVE = 0  # The node is not the leader, or does not take requests.
+    NEUTRAL = 1  # Nothing is asked.
+    SUSPEND = 2  # Append no more ingress and timers to the log.
+    RESUME = 3  # Append them again.
+    SNAPSHOT = 4  # Take a snapshot.
+    SHUTDOWN = 5  # Take a snapshot, then end.
+    ABORT = 6  # End without a snapshot.
+    STANDBY_SNAPSHOT = 7  # Have standby nodes take a snapshot.
+
+
+class NodeControlToggle(enum.IntEnum):
+    """What an operator asks of one node through its counter; only NEUTRAL may be replaced."""
+
+    INACTIVE = 0  # The node does not take requests.
+    NEUTRAL = 1  # Nothing is asked.
+    REPLICATE_STANDBY_SNAPSHOT = 2  # Fetch the newest snapshots of standby nodes.
+    VALIDATE_RECORDING_LOG = 3  # Check that the recordings of all snapshots are there.
+
+
+class ClusterBackupState(enum.IntEnum):
+    """What a backup is doing, as its counter tells."""
+
+    BACKUP_QUERY = 0  # It asks a member for the state of the cluster.
+    SNAPSHOT_RETRIEVE = 1  # It fetches the latest snapshots.
+    LIVE_LOG_RECORD = 2  # It sets up the recording of the log.
+    LIVE_LOG_REPLAY = 3  # It joins the log by a replay.
+    UPDATE_RECORDING_LOG = 4  # It writes down what it has.
+    BACKING_UP = 5  # It records the log until it next asks.
+    RESET_BACKUP = 6  # It begins anew after an error.
+    CLOSED = 7  # It has ended.
+
+
+class PersistentSubscriptionState(enum.IntEnum):
+    """What a persistent subscription is doing, as its counter tells."""
+
+    AWAIT_ARCHIVE_CONNECTION = 0  # It connects to the archive.
+    SEND_LIST_RECORDING_REQUEST = 1  # It asks for the recording's descriptor.
+    AWAIT_LIST_RECORDING_RESPONSE = 2  # It waits for the descriptor.
+    SEND_REPLAY_REQUEST = 3  # It asks for a replay.
+    AWAIT_REPLAY_RESPONSE = 4  # It waits for the replay's session.
+    ADD_REPLAY_SUBSCRIPTION = 5  # It subscribes to the replay.
+    AWAIT_REPLAY_SUBSCRIPTION = 6  # It waits for that subscription.
+    AWAIT_REPLAY_CHANNEL_ENDPOINT = 7  # It waits for the port that the replay is to go to.
+    ADD_REQUEST_PUBLICATION = 8  # It adds a publication for a request that is answered on a response channel.
+    AWAIT_REQUEST_PUBLICATION = 9  # It waits for that publication.
+    SEND_REPLAY_TOKEN_REQUEST = 10  # It asks for a token that permits the replay from there.
+    AWAIT_REPLAY_TOKEN = 11  # It waits for the token.
+    REPLAY = 12  # It reads the replay.
+    ATTEMPT_SWITCH = 13  # It reads replay and live stream until they meet.
+    ADD_LIVE_SUBSCRIPTION = 14  # It subscribes to the live stream.
+    AWAIT_LIVE = 15  # It waits for the live stream.
+    LIVE = 16  # It reads the live stream.
+    FAILED = 17  # It has failed for good.
 
 
 def cnc_header_version_major(raw: int) -> int:
@@ -392,7 +495,7 @@ class CounterMetadataDecoder(Flyweight):
     label = Octets(132, 380)  # The label.
     key = Octets(16, 112)  # What distinguishes counters of the type; the table of counter types names each key.
 
-    def key_decoder(self) -> SystemCounterKeyDecoder | StreamCounterKeyDecoder | ChannelStatusKeyDecoder | ClientHeartbeatKeyDecoder | LocalSockaddrKeyDecoder | BootstrapNeighborKeyDecoder | NameEntryKeyDecoder | None:
+    def key_decoder(self) -> SystemCounterKeyDecoder | StreamCounterKeyDecoder | ChannelStatusKeyDecoder | ClientHeartbeatKeyDecoder | LocalSockaddrKeyDecoder | BootstrapNeighborKeyDecoder | RecordingPositionKeyDecoder | ArchiveCounterKeyDecoder | ControlSessionKeyDecoder | ClusterCounterKeyDecoder | RecoveryStateKeyDecoder | ClusterServiceCounterKeyDecoder | ClusterSessionKeyDecoder | NameEntryKeyDecoder | None:
         """The decoder of the key that `type_id` announces; None for one that is not described."""
         found = _COUNTER_METADATA_KEY.get(self.type_id)
         return None if found is None else found(self._buffer, self._offset + 16, 112)
@@ -678,6 +781,297 @@ class ClientHeartbeatKeyEncoder(ClientHeartbeatKeyDecoder):
 _CLIENT_HEARTBEAT_KEY = Struct("<q")
 
 
+class ArchiveCounterKeyDecoder(Flyweight):
+    """Key of a counter of an archive."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 8
+    ARCHIVE_ID_OFFSET = 0
+    MEMBERS = ('archive_id',)
+    archive_id = Integer(0, _q)  # The archive.
+
+
+class ArchiveCounterKeyEncoder(ArchiveCounterKeyDecoder):
+    """Writes: key of a counter of an archive."""
+
+    __slots__ = ()
+    archive_id = WritableInteger(0, _q)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        archive_id: int = 0,
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        return _ARCHIVE_COUNTER_KEY.pack(archive_id)
+
+
+_ARCHIVE_COUNTER_KEY = Struct("<q")
+
+
+class RecordingPositionKeyDecoder(Flyweight):
+    """Key of a recording's position."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 16
+    RECORDING_ID_OFFSET = 0
+    SESSION_ID_OFFSET = 8
+    SOURCE_IDENTITY_LENGTH_OFFSET = 12
+    SOURCE_IDENTITY_OFFSET = 16
+    MEMBERS = ('recording_id', 'session_id', 'source_identity_length', 'source_identity', 'archive')
+    recording_id = Integer(0, _q)  # The recording.
+    session_id = Integer(8, _i)  # Session of the publication that is recorded.
+    source_identity_length = Integer(12, _i)  # Bytes of the source identity kept.
+    source_identity = AsciiText(16, length=(12, _i))  # Where the stream comes from, cut to fit.
+    archive = Entries(ArchiveCounterKeyDecoder, 0, count=1, after=source_identity)  # The archive, behind the source identity without alignment.
+    LAST = 'archive'
+
+
+class RecordingPositionKeyEncoder(RecordingPositionKeyDecoder):
+    """Writes: key of a recording's position."""
+
+    __slots__ = ()
+    recording_id = WritableInteger(0, _q)
+    session_id = WritableInteger(8, _i)
+    source_identity_length = WritableInteger(12, _i)
+    source_identity = WritableAsciiText(16, length=(12, _i))
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        recording_id: int = 0,
+        session_id: int = 0,
+        source_identity_length: int | None = None,
+        source_identity: str | bytes = "",
+        archive: Iterable[bytes],
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        _source_identity = text_bytes(source_identity, "ascii")
+        _archive = [bytes(entry) for entry in archive]
+        if len(_archive) != 1:
+            raise ValueError(f"RecordingPositionKey has 1 archive, not {len(_archive)}")
+        _rest = bytearray()
+        _rest += _source_identity
+        for entry in _archive:
+            _rest += entry
+        return _RECORDING_POSITION_KEY.pack(recording_id, session_id, len(_source_identity) if source_identity_length is None else source_identity_length) + _rest
+
+
+_RECORDING_POSITION_KEY = Struct("<qii")
+
+
+class ControlSessionKeyDecoder(Flyweight):
+    """Key of a control session's counter."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 16
+    ARCHIVE_ID_OFFSET = 0
+    CONTROL_SESSION_ID_OFFSET = 8
+    MEMBERS = ('archive_id', 'control_session_id')
+    archive_id = Integer(0, _q)  # The archive.
+    control_session_id = Integer(8, _q)  # The control session.
+
+
+class ControlSessionKeyEncoder(ControlSessionKeyDecoder):
+    """Writes: key of a control session's counter."""
+
+    __slots__ = ()
+    archive_id = WritableInteger(0, _q)
+    control_session_id = WritableInteger(8, _q)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        archive_id: int = 0,
+        control_session_id: int = 0,
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        return _CONTROL_SESSION_KEY.pack(archive_id, control_session_id)
+
+
+_CONTROL_SESSION_KEY = Struct("<qq")
+
+
+class ClusterCounterKeyDecoder(Flyweight):
+    """Key of a counter of a cluster's node."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 4
+    CLUSTER_ID_OFFSET = 0
+    MEMBERS = ('cluster_id',)
+    cluster_id = Integer(0, _i)  # The cluster.
+
+
+class ClusterCounterKeyEncoder(ClusterCounterKeyDecoder):
+    """Writes: key of a counter of a cluster's node."""
+
+    __slots__ = ()
+    cluster_id = WritableInteger(0, _i)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        cluster_id: int = 0,
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        return _CLUSTER_COUNTER_KEY.pack(cluster_id)
+
+
+_CLUSTER_COUNTER_KEY = Struct("<i")
+
+
+class ClusterServiceCounterKeyDecoder(Flyweight):
+    """Key of a counter of a service."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 8
+    CLUSTER_ID_OFFSET = 0
+    SERVICE_ID_OFFSET = 4
+    MEMBERS = ('cluster_id', 'service_id')
+    cluster_id = Integer(0, _i)  # The cluster.
+    service_id = Integer(4, _i)  # The service within the node.
+
+
+class ClusterServiceCounterKeyEncoder(ClusterServiceCounterKeyDecoder):
+    """Writes: key of a counter of a service."""
+
+    __slots__ = ()
+    cluster_id = WritableInteger(0, _i)
+    service_id = WritableInteger(4, _i)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        cluster_id: int = 0,
+        service_id: int = 0,
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        return _CLUSTER_SERVICE_COUNTER_KEY.pack(cluster_id, service_id)
+
+
+_CLUSTER_SERVICE_COUNTER_KEY = Struct("<ii")
+
+
+class ClusterSessionKeyDecoder(Flyweight):
+    """Key of a session's counter."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 12
+    CLUSTER_ID_OFFSET = 0
+    CLUSTER_SESSION_ID_OFFSET = 4
+    MEMBERS = ('cluster_id', 'cluster_session_id')
+    cluster_id = Integer(0, _i)  # The cluster.
+    cluster_session_id = Integer(4, _q)  # The session, without alignment.
+
+
+class ClusterSessionKeyEncoder(ClusterSessionKeyDecoder):
+    """Writes: key of a session's counter."""
+
+    __slots__ = ()
+    cluster_id = WritableInteger(0, _i)
+    cluster_session_id = WritableInteger(4, _q)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        cluster_id: int = 0,
+        cluster_session_id: int = 0,
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        return _CLUSTER_SESSION_KEY.pack(cluster_id, cluster_session_id)
+
+
+_CLUSTER_SESSION_KEY = Struct("<iq")
+
+
+class SnapshotRecordingIdDecoder(Flyweight):
+    """The recording of a service's snapshot."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 8
+    RECORDING_ID_OFFSET = 0
+    MEMBERS = ('recording_id',)
+    recording_id = Integer(0, _q)  # The recording.
+
+
+class SnapshotRecordingIdEncoder(SnapshotRecordingIdDecoder):
+    """Writes: the recording of a service's snapshot."""
+
+    __slots__ = ()
+    recording_id = WritableInteger(0, _q)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        recording_id: int = 0,
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        return _SNAPSHOT_RECORDING_ID.pack(recording_id)
+
+
+_SNAPSHOT_RECORDING_ID = Struct("<q")
+
+
+class RecoveryStateKeyDecoder(Flyweight):
+    """Key of the snapshot that a node starts from."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 32
+    LEADERSHIP_TERM_ID_OFFSET = 0
+    LOG_POSITION_OFFSET = 8
+    TIMESTAMP_OFFSET = 16
+    CLUSTER_ID_OFFSET = 24
+    SERVICE_COUNT_OFFSET = 28
+    SNAPSHOTS_OFFSET = 32
+    MEMBERS = ('leadership_term_id', 'log_position', 'timestamp', 'cluster_id', 'service_count', 'snapshots')
+    leadership_term_id = Integer(0, _q)  # Term in which the snapshot was taken; without one, the last term of the log.
+    log_position = Integer(8, _q)  # Position of the log at which it was taken; 0 without one.
+    timestamp = Integer(16, _q)  # When it was taken, in the cluster's time.
+    cluster_id = Integer(24, _i)  # The cluster.
+    service_count = Integer(28, _i)  # Services of the node whose snapshots follow; none without a snapshot.
+    snapshots = Entries(SnapshotRecordingIdDecoder, 32, count=(28, _i))  # The recordings of the services' snapshots, by service id.
+    LAST = 'snapshots'
+
+
+class RecoveryStateKeyEncoder(RecoveryStateKeyDecoder):
+    """Writes: key of the snapshot that a node starts from."""
+
+    __slots__ = ()
+    leadership_term_id = WritableInteger(0, _q)
+    log_position = WritableInteger(8, _q)
+    timestamp = WritableInteger(16, _q)
+    cluster_id = WritableInteger(24, _i)
+    service_count = WritableInteger(28, _i)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        leadership_term_id: int = 0,
+        log_position: int = 0,
+        timestamp: int = 0,
+        cluster_id: int = 0,
+        service_count: int | None = None,
+        snapshots: Iterable[bytes] = (),
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        _snapshots = [bytes(entry) for entry in snapshots]
+        _rest = bytearray()
+        for entry in _snapshots:
+            _rest += entry
+        return _RECOVERY_STATE_KEY.pack(leadership_term_id, log_position, timestamp, cluster_id, len(_snapshots) if service_count is None else service_count) + _rest
+
+
+_RECOVERY_STATE_KEY = Struct("<qqqii")
+
+
 class ErrorRecordDecoder(Flyweight):
     """One distinct error and how often it was seen."""
 
@@ -796,7 +1190,7 @@ class LossRecordEncoder(LossRecordDecoder):
 
 
 _LOSS_RECORD = Struct("<qqqqiii")
-_COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCounterKeyDecoder] | type[ChannelStatusKeyDecoder] | type[ClientHeartbeatKeyDecoder] | type[LocalSockaddrKeyDecoder] | type[BootstrapNeighborKeyDecoder] | type[NameEntryKeyDecoder]] = {
+_COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCounterKeyDecoder] | type[ChannelStatusKeyDecoder] | type[ClientHeartbeatKeyDecoder] | type[LocalSockaddrKeyDecoder] | type[BootstrapNeighborKeyDecoder] | type[RecordingPositionKeyDecoder] | type[ArchiveCounterKeyDecoder] | type[ControlSessionKeyDecoder] | type[ClusterCounterKeyDecoder] | type[RecoveryStateKeyDecoder] | type[ClusterServiceCounterKeyDecoder] | type[ClusterSessionKeyDecoder] | type[NameEntryKeyDecoder]] = {
     0: SystemCounterKeyDecoder,
     1: StreamCounterKeyDecoder,
     2: StreamCounterKeyDecoder,
@@ -816,6 +1210,48 @@ _COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCoun
     19: StreamCounterKeyDecoder,
     20: StreamCounterKeyDecoder,
     21: BootstrapNeighborKeyDecoder,
+    100: RecordingPositionKeyDecoder,
+    101: ArchiveCounterKeyDecoder,
+    102: ArchiveCounterKeyDecoder,
+    103: ArchiveCounterKeyDecoder,
+    104: ArchiveCounterKeyDecoder,
+    105: ArchiveCounterKeyDecoder,
+    106: ArchiveCounterKeyDecoder,
+    107: ArchiveCounterKeyDecoder,
+    108: ArchiveCounterKeyDecoder,
+    109: ArchiveCounterKeyDecoder,
+    110: ArchiveCounterKeyDecoder,
+    111: ArchiveCounterKeyDecoder,
+    112: ArchiveCounterKeyDecoder,
+    113: ControlSessionKeyDecoder,
+    200: ClusterCounterKeyDecoder,
+    201: ClusterCounterKeyDecoder,
+    202: ClusterCounterKeyDecoder,
+    203: ClusterCounterKeyDecoder,
+    204: RecoveryStateKeyDecoder,
+    205: ClusterCounterKeyDecoder,
+    207: ClusterCounterKeyDecoder,
+    208: ClusterCounterKeyDecoder,
+    209: ClusterCounterKeyDecoder,
+    210: ClusterCounterKeyDecoder,
+    211: ClusterCounterKeyDecoder,
+    212: ClusterCounterKeyDecoder,
+    213: ClusterCounterKeyDecoder,
+    215: ClusterServiceCounterKeyDecoder,
+    216: ClusterCounterKeyDecoder,
+    217: ClusterCounterKeyDecoder,
+    218: ClusterServiceCounterKeyDecoder,
+    219: ClusterServiceCounterKeyDecoder,
+    232: ClusterCounterKeyDecoder,
+    233: ClusterCounterKeyDecoder,
+    234: ClusterCounterKeyDecoder,
+    235: ClusterCounterKeyDecoder,
+    236: ClusterServiceCounterKeyDecoder,
+    237: ClusterServiceCounterKeyDecoder,
+    238: ClusterCounterKeyDecoder,
+    239: ClusterCounterKeyDecoder,
+    240: ClusterCounterKeyDecoder,
+    241: ClusterSessionKeyDecoder,
     2001: NameEntryKeyDecoder,
 }
 

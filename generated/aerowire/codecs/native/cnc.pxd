@@ -45,6 +45,7 @@ cdef enum:
     NAME_ENTRY_UNKNOWN = -1  # A row's name is not to resolve.
     NAME_ENTRY_FIRST_HOST = 0  # A row's name stands for its first host.
     NAME_ENTRY_OTHER_HOST = 1  # A row's name stands for its other host.
+    RECORDING_POSITION_SOURCE_IDENTITY_LENGTH_MAX = 88  # Bytes of a source identity that a recording position's key has room for.
     CLIENT_NAME_LENGTH_MAX = 100  # Most bytes of a client's name.
     CHANNEL_STATUS_INITIALIZING = 0  # The endpoint is being made.
     CHANNEL_STATUS_ACTIVE = 1  # The endpoint works.
@@ -58,6 +59,100 @@ cdef enum:
     COUNTER_STATE_UNUSED = 0  # Never used; ends a scan.
     COUNTER_STATE_ALLOCATED = 1  # In use.
     COUNTER_STATE_RECLAIMED = -1  # Freed; may be used again after its deadline.
+
+# ---- ConsensusModuleState: What a consensus module is doing, as its counter tells.
+
+cdef enum:
+    CONSENSUS_MODULE_STATE_INIT = 0  # It starts and recovers its state.
+    CONSENSUS_MODULE_STATE_ACTIVE = 1  # It appends ingress and timers to the log.
+    CONSENSUS_MODULE_STATE_SUSPENDED = 2  # It appends neither until it is told to resume.
+    CONSENSUS_MODULE_STATE_SNAPSHOT = 3  # It takes a snapshot.
+    CONSENSUS_MODULE_STATE_QUITTING = 4  # It ends without a snapshot once the services have acknowledged that.
+    CONSENSUS_MODULE_STATE_TERMINATING = 5  # It ends.
+    CONSENSUS_MODULE_STATE_CLOSED = 6  # It has ended.
+
+# ---- ElectionState: Where an election stands at a node, as its counter tells.
+
+cdef enum:
+    ELECTION_STATE_INIT = 0  # The node gathers what it knows of its own log.
+    ELECTION_STATE_CANVASS = 1  # The members tell each other the state of their logs.
+    ELECTION_STATE_NOMINATE = 2  # The node waits a random time before it stands for leader.
+    ELECTION_STATE_CANDIDATE_BALLOT = 3  # The node has asked for votes.
+    ELECTION_STATE_FOLLOWER_BALLOT = 4  # The node has voted and waits for the outcome.
+    ELECTION_STATE_LEADER_LOG_REPLICATION = 5  # The leader waits until a majority has its log.
+    ELECTION_STATE_LEADER_REPLAY = 6  # The leader replays its log.
+    ELECTION_STATE_LEADER_INIT = 7  # The leader prepares the new term.
+    ELECTION_STATE_LEADER_READY = 8  # The leader announces the new term and waits for followers.
+    ELECTION_STATE_FOLLOWER_LOG_REPLICATION = 9  # The follower replicates what it lacks of earlier terms.
+    ELECTION_STATE_FOLLOWER_REPLAY = 10  # The follower replays its log.
+    ELECTION_STATE_FOLLOWER_CATCHUP_INIT = 11  # The follower asks for a replay of what it lacks of the term.
+    ELECTION_STATE_FOLLOWER_CATCHUP_AWAIT = 12  # The follower waits for that replay.
+    ELECTION_STATE_FOLLOWER_CATCHUP = 13  # The follower reads that replay.
+    ELECTION_STATE_FOLLOWER_LOG_INIT = 14  # The follower is about to join the live log.
+    ELECTION_STATE_FOLLOWER_LOG_AWAIT = 15  # The follower waits for the live log.
+    ELECTION_STATE_FOLLOWER_READY = 16  # The follower tells the leader its position.
+    ELECTION_STATE_CLOSED = 17  # There is a leader, and no election.
+
+# ---- ClusterRole: What a node is to its cluster, as its counter tells.
+
+cdef enum:
+    CLUSTER_ROLE_FOLLOWER = 0  # It follows the leader of the term.
+    CLUSTER_ROLE_CANDIDATE = 1  # It stands for leader.
+    CLUSTER_ROLE_LEADER = 2  # It leads the term.
+
+# ---- ClusterControlToggle: What an operator asks of a cluster through the counter of its leader; only NEUTRAL may be replaced, and SUSPEND by RESUME.
+
+cdef enum:
+    CLUSTER_CONTROL_TOGGLE_INACTIVE = 0  # The node is not the leader, or does not take requests.
+    CLUSTER_CONTROL_TOGGLE_NEUTRAL = 1  # Nothing is asked.
+    CLUSTER_CONTROL_TOGGLE_SUSPEND = 2  # Append no more ingress and timers to the log.
+    CLUSTER_CONTROL_TOGGLE_RESUME = 3  # Append them again.
+    CLUSTER_CONTROL_TOGGLE_SNAPSHOT = 4  # Take a snapshot.
+    CLUSTER_CONTROL_TOGGLE_SHUTDOWN = 5  # Take a snapshot, then end.
+    CLUSTER_CONTROL_TOGGLE_ABORT = 6  # End without a snapshot.
+    CLUSTER_CONTROL_TOGGLE_STANDBY_SNAPSHOT = 7  # Have standby nodes take a snapshot.
+
+# ---- NodeControlToggle: What an operator asks of one node through its counter; only NEUTRAL may be replaced.
+
+cdef enum:
+    NODE_CONTROL_TOGGLE_INACTIVE = 0  # The node does not take requests.
+    NODE_CONTROL_TOGGLE_NEUTRAL = 1  # Nothing is asked.
+    NODE_CONTROL_TOGGLE_REPLICATE_STANDBY_SNAPSHOT = 2  # Fetch the newest snapshots of standby nodes.
+    NODE_CONTROL_TOGGLE_VALIDATE_RECORDING_LOG = 3  # Check that the recordings of all snapshots are there.
+
+# ---- ClusterBackupState: What a backup is doing, as its counter tells.
+
+cdef enum:
+    CLUSTER_BACKUP_STATE_BACKUP_QUERY = 0  # It asks a member for the state of the cluster.
+    CLUSTER_BACKUP_STATE_SNAPSHOT_RETRIEVE = 1  # It fetches the latest snapshots.
+    CLUSTER_BACKUP_STATE_LIVE_LOG_RECORD = 2  # It sets up the recording of the log.
+    CLUSTER_BACKUP_STATE_LIVE_LOG_REPLAY = 3  # It joins the log by a replay.
+    CLUSTER_BACKUP_STATE_UPDATE_RECORDING_LOG = 4  # It writes down what it has.
+    CLUSTER_BACKUP_STATE_BACKING_UP = 5  # It records the log until it next asks.
+    CLUSTER_BACKUP_STATE_RESET_BACKUP = 6  # It begins anew after an error.
+    CLUSTER_BACKUP_STATE_CLOSED = 7  # It has ended.
+
+# ---- PersistentSubscriptionState: What a persistent subscription is doing, as its counter tells.
+
+cdef enum:
+    PERSISTENT_SUBSCRIPTION_STATE_AWAIT_ARCHIVE_CONNECTION = 0  # It connects to the archive.
+    PERSISTENT_SUBSCRIPTION_STATE_SEND_LIST_RECORDING_REQUEST = 1  # It asks for the recording's descriptor.
+    PERSISTENT_SUBSCRIPTION_STATE_AWAIT_LIST_RECORDING_RESPONSE = 2  # It waits for the descriptor.
+    PERSISTENT_SUBSCRIPTION_STATE_SEND_REPLAY_REQUEST = 3  # It asks for a replay.
+    PERSISTENT_SUBSCRIPTION_STATE_AWAIT_REPLAY_RESPONSE = 4  # It waits for the replay's session.
+    PERSISTENT_SUBSCRIPTION_STATE_ADD_REPLAY_SUBSCRIPTION = 5  # It subscribes to the replay.
+    PERSISTENT_SUBSCRIPTION_STATE_AWAIT_REPLAY_SUBSCRIPTION = 6  # It waits for that subscription.
+    PERSISTENT_SUBSCRIPTION_STATE_AWAIT_REPLAY_CHANNEL_ENDPOINT = 7  # It waits for the port that the replay is to go to.
+    PERSISTENT_SUBSCRIPTION_STATE_ADD_REQUEST_PUBLICATION = 8  # It adds a publication for a request that is answered on a response channel.
+    PERSISTENT_SUBSCRIPTION_STATE_AWAIT_REQUEST_PUBLICATION = 9  # It waits for that publication.
+    PERSISTENT_SUBSCRIPTION_STATE_SEND_REPLAY_TOKEN_REQUEST = 10  # It asks for a token that permits the replay from there.
+    PERSISTENT_SUBSCRIPTION_STATE_AWAIT_REPLAY_TOKEN = 11  # It waits for the token.
+    PERSISTENT_SUBSCRIPTION_STATE_REPLAY = 12  # It reads the replay.
+    PERSISTENT_SUBSCRIPTION_STATE_ATTEMPT_SWITCH = 13  # It reads replay and live stream until they meet.
+    PERSISTENT_SUBSCRIPTION_STATE_ADD_LIVE_SUBSCRIPTION = 14  # It subscribes to the live stream.
+    PERSISTENT_SUBSCRIPTION_STATE_AWAIT_LIVE = 15  # It waits for the live stream.
+    PERSISTENT_SUBSCRIPTION_STATE_LIVE = 16  # It reads the live stream.
+    PERSISTENT_SUBSCRIPTION_STATE_FAILED = 17  # It has failed for good.
 
 # ---- CncHeader: Start of cnc.dat.
 
@@ -433,6 +528,165 @@ cdef extern from *:
     """
     int64_t client_heartbeat_key_client_id "aerowire_cnc_client_heartbeat_key_client_id"(const uint8_t* p) noexcept nogil
     void client_heartbeat_key_set_client_id "aerowire_cnc_client_heartbeat_key_set_client_id"(uint8_t* p, int64_t value) noexcept nogil
+
+# ---- ArchiveCounterKey: Key of a counter of an archive.
+
+cdef enum:
+    ARCHIVE_COUNTER_KEY_LENGTH = 8  # length of the fixed part
+    ARCHIVE_COUNTER_KEY_ARCHIVE_ID_OFFSET = 0  # The archive.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_cnc_archive_counter_key_archive_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_archive_counter_key_set_archive_id(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    """
+    int64_t archive_counter_key_archive_id "aerowire_cnc_archive_counter_key_archive_id"(const uint8_t* p) noexcept nogil
+    void archive_counter_key_set_archive_id "aerowire_cnc_archive_counter_key_set_archive_id"(uint8_t* p, int64_t value) noexcept nogil
+
+# ---- RecordingPositionKey: Key of a recording's position.
+
+cdef enum:
+    RECORDING_POSITION_KEY_LENGTH = 16  # length of the fixed part
+    RECORDING_POSITION_KEY_RECORDING_ID_OFFSET = 0  # The recording.
+    RECORDING_POSITION_KEY_SESSION_ID_OFFSET = 8  # Session of the publication that is recorded.
+    RECORDING_POSITION_KEY_SOURCE_IDENTITY_LENGTH_OFFSET = 12  # Bytes of the source identity kept.
+    RECORDING_POSITION_KEY_SOURCE_IDENTITY_OFFSET = 16  # Where the stream comes from, cut to fit.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_cnc_recording_position_key_recording_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_recording_position_key_set_recording_id(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int32_t aerowire_cnc_recording_position_key_session_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
+    static inline void aerowire_cnc_recording_position_key_set_session_id(uint8_t *p, int32_t value) { memcpy(p + 8, &value, sizeof(value)); }
+    static inline int32_t aerowire_cnc_recording_position_key_source_identity_length(const uint8_t *p) { int32_t value; memcpy(&value, p + 12, sizeof(value)); return value; }
+    static inline void aerowire_cnc_recording_position_key_set_source_identity_length(uint8_t *p, int32_t value) { memcpy(p + 12, &value, sizeof(value)); }
+    """
+    int64_t recording_position_key_recording_id "aerowire_cnc_recording_position_key_recording_id"(const uint8_t* p) noexcept nogil
+    void recording_position_key_set_recording_id "aerowire_cnc_recording_position_key_set_recording_id"(uint8_t* p, int64_t value) noexcept nogil
+    int32_t recording_position_key_session_id "aerowire_cnc_recording_position_key_session_id"(const uint8_t* p) noexcept nogil
+    void recording_position_key_set_session_id "aerowire_cnc_recording_position_key_set_session_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t recording_position_key_source_identity_length "aerowire_cnc_recording_position_key_source_identity_length"(const uint8_t* p) noexcept nogil
+    void recording_position_key_set_source_identity_length "aerowire_cnc_recording_position_key_set_source_identity_length"(uint8_t* p, int32_t value) noexcept nogil
+
+# ---- ControlSessionKey: Key of a control session's counter.
+
+cdef enum:
+    CONTROL_SESSION_KEY_LENGTH = 16  # length of the fixed part
+    CONTROL_SESSION_KEY_ARCHIVE_ID_OFFSET = 0  # The archive.
+    CONTROL_SESSION_KEY_CONTROL_SESSION_ID_OFFSET = 8  # The control session.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_cnc_control_session_key_archive_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_control_session_key_set_archive_id(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int64_t aerowire_cnc_control_session_key_control_session_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
+    static inline void aerowire_cnc_control_session_key_set_control_session_id(uint8_t *p, int64_t value) { memcpy(p + 8, &value, sizeof(value)); }
+    """
+    int64_t control_session_key_archive_id "aerowire_cnc_control_session_key_archive_id"(const uint8_t* p) noexcept nogil
+    void control_session_key_set_archive_id "aerowire_cnc_control_session_key_set_archive_id"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t control_session_key_control_session_id "aerowire_cnc_control_session_key_control_session_id"(const uint8_t* p) noexcept nogil
+    void control_session_key_set_control_session_id "aerowire_cnc_control_session_key_set_control_session_id"(uint8_t* p, int64_t value) noexcept nogil
+
+# ---- ClusterCounterKey: Key of a counter of a cluster's node.
+
+cdef enum:
+    CLUSTER_COUNTER_KEY_LENGTH = 4  # length of the fixed part
+    CLUSTER_COUNTER_KEY_CLUSTER_ID_OFFSET = 0  # The cluster.
+
+cdef extern from *:
+    """
+    static inline int32_t aerowire_cnc_cluster_counter_key_cluster_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_cluster_counter_key_set_cluster_id(uint8_t *p, int32_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    """
+    int32_t cluster_counter_key_cluster_id "aerowire_cnc_cluster_counter_key_cluster_id"(const uint8_t* p) noexcept nogil
+    void cluster_counter_key_set_cluster_id "aerowire_cnc_cluster_counter_key_set_cluster_id"(uint8_t* p, int32_t value) noexcept nogil
+
+# ---- ClusterServiceCounterKey: Key of a counter of a service.
+
+cdef enum:
+    CLUSTER_SERVICE_COUNTER_KEY_LENGTH = 8  # length of the fixed part
+    CLUSTER_SERVICE_COUNTER_KEY_CLUSTER_ID_OFFSET = 0  # The cluster.
+    CLUSTER_SERVICE_COUNTER_KEY_SERVICE_ID_OFFSET = 4  # The service within the node.
+
+cdef extern from *:
+    """
+    static inline int32_t aerowire_cnc_cluster_service_counter_key_cluster_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_cluster_service_counter_key_set_cluster_id(uint8_t *p, int32_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int32_t aerowire_cnc_cluster_service_counter_key_service_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 4, sizeof(value)); return value; }
+    static inline void aerowire_cnc_cluster_service_counter_key_set_service_id(uint8_t *p, int32_t value) { memcpy(p + 4, &value, sizeof(value)); }
+    """
+    int32_t cluster_service_counter_key_cluster_id "aerowire_cnc_cluster_service_counter_key_cluster_id"(const uint8_t* p) noexcept nogil
+    void cluster_service_counter_key_set_cluster_id "aerowire_cnc_cluster_service_counter_key_set_cluster_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t cluster_service_counter_key_service_id "aerowire_cnc_cluster_service_counter_key_service_id"(const uint8_t* p) noexcept nogil
+    void cluster_service_counter_key_set_service_id "aerowire_cnc_cluster_service_counter_key_set_service_id"(uint8_t* p, int32_t value) noexcept nogil
+
+# ---- ClusterSessionKey: Key of a session's counter.
+
+cdef enum:
+    CLUSTER_SESSION_KEY_LENGTH = 12  # length of the fixed part
+    CLUSTER_SESSION_KEY_CLUSTER_ID_OFFSET = 0  # The cluster.
+    CLUSTER_SESSION_KEY_CLUSTER_SESSION_ID_OFFSET = 4  # The session, without alignment.
+
+cdef extern from *:
+    """
+    static inline int32_t aerowire_cnc_cluster_session_key_cluster_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_cluster_session_key_set_cluster_id(uint8_t *p, int32_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int64_t aerowire_cnc_cluster_session_key_cluster_session_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 4, sizeof(value)); return value; }
+    static inline void aerowire_cnc_cluster_session_key_set_cluster_session_id(uint8_t *p, int64_t value) { memcpy(p + 4, &value, sizeof(value)); }
+    """
+    int32_t cluster_session_key_cluster_id "aerowire_cnc_cluster_session_key_cluster_id"(const uint8_t* p) noexcept nogil
+    void cluster_session_key_set_cluster_id "aerowire_cnc_cluster_session_key_set_cluster_id"(uint8_t* p, int32_t value) noexcept nogil
+    int64_t cluster_session_key_cluster_session_id "aerowire_cnc_cluster_session_key_cluster_session_id"(const uint8_t* p) noexcept nogil
+    void cluster_session_key_set_cluster_session_id "aerowire_cnc_cluster_session_key_set_cluster_session_id"(uint8_t* p, int64_t value) noexcept nogil
+
+# ---- SnapshotRecordingId: The recording of a service's snapshot.
+
+cdef enum:
+    SNAPSHOT_RECORDING_ID_LENGTH = 8  # length of the fixed part
+    SNAPSHOT_RECORDING_ID_RECORDING_ID_OFFSET = 0  # The recording.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_cnc_snapshot_recording_id_recording_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_snapshot_recording_id_set_recording_id(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    """
+    int64_t snapshot_recording_id_recording_id "aerowire_cnc_snapshot_recording_id_recording_id"(const uint8_t* p) noexcept nogil
+    void snapshot_recording_id_set_recording_id "aerowire_cnc_snapshot_recording_id_set_recording_id"(uint8_t* p, int64_t value) noexcept nogil
+
+# ---- RecoveryStateKey: Key of the snapshot that a node starts from.
+
+cdef enum:
+    RECOVERY_STATE_KEY_LENGTH = 32  # length of the fixed part
+    RECOVERY_STATE_KEY_LEADERSHIP_TERM_ID_OFFSET = 0  # Term in which the snapshot was taken; without one, the last term of the log.
+    RECOVERY_STATE_KEY_LOG_POSITION_OFFSET = 8  # Position of the log at which it was taken; 0 without one.
+    RECOVERY_STATE_KEY_TIMESTAMP_OFFSET = 16  # When it was taken, in the cluster's time.
+    RECOVERY_STATE_KEY_CLUSTER_ID_OFFSET = 24  # The cluster.
+    RECOVERY_STATE_KEY_SERVICE_COUNT_OFFSET = 28  # Services of the node whose snapshots follow; none without a snapshot.
+    RECOVERY_STATE_KEY_SNAPSHOTS_OFFSET = 32  # The recordings of the services' snapshots, by service id.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_cnc_recovery_state_key_leadership_term_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_recovery_state_key_set_leadership_term_id(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int64_t aerowire_cnc_recovery_state_key_log_position(const uint8_t *p) { int64_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
+    static inline void aerowire_cnc_recovery_state_key_set_log_position(uint8_t *p, int64_t value) { memcpy(p + 8, &value, sizeof(value)); }
+    static inline int64_t aerowire_cnc_recovery_state_key_timestamp(const uint8_t *p) { int64_t value; memcpy(&value, p + 16, sizeof(value)); return value; }
+    static inline void aerowire_cnc_recovery_state_key_set_timestamp(uint8_t *p, int64_t value) { memcpy(p + 16, &value, sizeof(value)); }
+    static inline int32_t aerowire_cnc_recovery_state_key_cluster_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 24, sizeof(value)); return value; }
+    static inline void aerowire_cnc_recovery_state_key_set_cluster_id(uint8_t *p, int32_t value) { memcpy(p + 24, &value, sizeof(value)); }
+    static inline int32_t aerowire_cnc_recovery_state_key_service_count(const uint8_t *p) { int32_t value; memcpy(&value, p + 28, sizeof(value)); return value; }
+    static inline void aerowire_cnc_recovery_state_key_set_service_count(uint8_t *p, int32_t value) { memcpy(p + 28, &value, sizeof(value)); }
+    """
+    int64_t recovery_state_key_leadership_term_id "aerowire_cnc_recovery_state_key_leadership_term_id"(const uint8_t* p) noexcept nogil
+    void recovery_state_key_set_leadership_term_id "aerowire_cnc_recovery_state_key_set_leadership_term_id"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t recovery_state_key_log_position "aerowire_cnc_recovery_state_key_log_position"(const uint8_t* p) noexcept nogil
+    void recovery_state_key_set_log_position "aerowire_cnc_recovery_state_key_set_log_position"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t recovery_state_key_timestamp "aerowire_cnc_recovery_state_key_timestamp"(const uint8_t* p) noexcept nogil
+    void recovery_state_key_set_timestamp "aerowire_cnc_recovery_state_key_set_timestamp"(uint8_t* p, int64_t value) noexcept nogil
+    int32_t recovery_state_key_cluster_id "aerowire_cnc_recovery_state_key_cluster_id"(const uint8_t* p) noexcept nogil
+    void recovery_state_key_set_cluster_id "aerowire_cnc_recovery_state_key_set_cluster_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t recovery_state_key_service_count "aerowire_cnc_recovery_state_key_service_count"(const uint8_t* p) noexcept nogil
+    void recovery_state_key_set_service_count "aerowire_cnc_recovery_state_key_set_service_count"(uint8_t* p, int32_t value) noexcept nogil
 
 # ---- ErrorRecord: One distinct error and how often it was seen.
 

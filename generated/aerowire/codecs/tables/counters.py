@@ -127,43 +127,43 @@ class CounterType(enum.IntEnum):
     DPDK_RX_UNSUPPORTED_ETHERNET_TYPE = 93  # Kernel bypass by DPDK (premium): dpdk rx unsupported ethernet type.
     DPDK_RX_UNSUPPORTED_PROTOCOL = 94  # Kernel bypass by DPDK (premium): dpdk rx unsupported protocol.
     DPDK_RX_RECEIVER_DISCARD = 95  # Kernel bypass by DPDK (premium): dpdk rx receiver discard.
-    ARCHIVE_RECORDING_POSITION = 100  # Archive: archive recording position.
-    ARCHIVE_ERROR_COUNT = 101  # Archive: archive error count.
-    ARCHIVE_CONTROL_SESSIONS = 102  # Archive: archive control sessions.
-    ARCHIVE_MAX_CYCLE_TIME = 103  # Archive: archive max cycle time.
-    ARCHIVE_CYCLE_TIME_THRESHOLD_EXCEEDED = 104  # Archive: archive cycle time threshold exceeded.
-    ARCHIVE_RECORDER_MAX_WRITE_TIME = 105  # Archive: archive recorder max write time.
-    ARCHIVE_RECORDER_TOTAL_WRITE_BYTES = 106  # Archive: archive recorder total write bytes.
-    ARCHIVE_RECORDER_TOTAL_WRITE_TIME = 107  # Archive: archive recorder total write time.
-    ARCHIVE_REPLAYER_MAX_READ_TIME = 108  # Archive: archive replayer max read time.
-    ARCHIVE_REPLAYER_TOTAL_READ_BYTES = 109  # Archive: archive replayer total read bytes.
-    ARCHIVE_REPLAYER_TOTAL_READ_TIME = 110  # Archive: archive replayer total read time.
-    ARCHIVE_RECORDING_SESSION_COUNT = 111  # Archive: archive recording session count.
-    ARCHIVE_REPLAY_SESSION_COUNT = 112  # Archive: archive replay session count.
-    ARCHIVE_CONTROL_SESSION = 113  # Archive: archive control session.
-    PERSISTENT_SUBSCRIPTION_STATE = 114  # Persistent subscription: persistent subscription state.
-    PERSISTENT_SUBSCRIPTION_JOIN_DIFFERENCE = 115  # Persistent subscription: persistent subscription join difference.
-    PERSISTENT_SUBSCRIPTION_LIVE_LEFT_COUNT = 116  # Persistent subscription: persistent subscription live left count.
-    PERSISTENT_SUBSCRIPTION_LIVE_JOINED_COUNT = 117  # Persistent subscription: persistent subscription live joined count.
-    CLUSTER_CONSENSUS_MODULE_STATE = 200  # Cluster: cluster consensus module state.
-    CLUSTER_NODE_ROLE = 201  # Cluster: cluster node role.
-    CLUSTER_CONTROL_TOGGLE = 202  # Cluster: cluster control toggle.
-    CLUSTER_COMMIT_POSITION = 203  # Cluster: cluster commit position.
-    CLUSTER_RECOVERY_STATE = 204  # Cluster: cluster recovery state.
-    CLUSTER_SNAPSHOT = 205  # Cluster: cluster snapshot.
-    CLUSTER_ELECTION_STATE = 207  # Cluster: cluster election state.
-    CLUSTER_BACKUP_STATE = 208  # Cluster: cluster backup state.
-    CLUSTER_BACKUP_LIVE_LOG_POSITION = 209  # Cluster: cluster backup live log position.
-    CLUSTER_BACKUP_QUERY_DEADLINE = 210  # Cluster: cluster backup query deadline.
-    CLUSTER_BACKUP_ERROR_COUNT = 211  # Cluster: cluster backup error count.
-    CLUSTER_CONSENSUS_MODULE_ERROR_COUNT = 212  # Cluster: cluster consensus module error count.
-    CLUSTER_CLIENT_TIMEOUT_COUNT = 213  # Cluster: cluster client timeout count.
-    CLUSTER_INVALID_REQUEST_COUNT = 214  # Cluster: cluster invalid request count.
-    CLUSTER_CLUSTERED_SERVICE_ERROR_COUNT = 215  # Cluster: cluster clustered service error count.
-    CLUSTER_MAX_CYCLE_TIME = 216  # Cluster: cluster max cycle time.
-    CLUSTER_CYCLE_TIME_THRESHOLD_EXCEEDED = 217  # Cluster: cluster cycle time threshold exceeded.
-    CLUSTER_CLUSTERED_SERVICE_MAX_CYCLE_TIME = 218  # Cluster: cluster clustered service max cycle time.
-    CLUSTER_CLUSTERED_SERVICE_CYCLE_TIME_THRESHOLD_EXCEEDED = 219  # Cluster: cluster clustered service cycle time threshold exceeded.
+    ARCHIVE_RECORDING_POSITION = 100  # How far a recording is written.
+    ARCHIVE_ERROR_COUNT = 101  # Errors that the archive put into its error log.
+    ARCHIVE_CONTROL_SESSIONS = 102  # Control sessions that are open.
+    ARCHIVE_MAX_CYCLE_TIME = 103  # Longest duty cycle of an agent of the archive, in nanoseconds; one counter for each agent with a thread of its own.
+    ARCHIVE_CYCLE_TIME_THRESHOLD_EXCEEDED = 104  # Duty cycles of that agent that took too long.
+    ARCHIVE_RECORDER_MAX_WRITE_TIME = 105  # Longest time that a block of a recording took to write, in nanoseconds.
+    ARCHIVE_RECORDER_TOTAL_WRITE_BYTES = 106  # Bytes that recordings have written.
+    ARCHIVE_RECORDER_TOTAL_WRITE_TIME = 107  # Time that recordings have spent writing, in nanoseconds.
+    ARCHIVE_REPLAYER_MAX_READ_TIME = 108  # Longest time that a block of a replay took to read, in nanoseconds.
+    ARCHIVE_REPLAYER_TOTAL_READ_BYTES = 109  # Bytes that replays have read.
+    ARCHIVE_REPLAYER_TOTAL_READ_TIME = 110  # Time that replays have spent reading, in nanoseconds.
+    ARCHIVE_RECORDING_SESSION_COUNT = 111  # Recordings that are being written.
+    ARCHIVE_REPLAY_SESSION_COUNT = 112  # Replays that are going on.
+    ARCHIVE_CONTROL_SESSION = 113  # A control session and its client; its value is the session's id.
+    PERSISTENT_SUBSCRIPTION_STATE = 114  # State of a persistent subscription: PersistentSubscriptionState.
+    PERSISTENT_SUBSCRIPTION_JOIN_DIFFERENCE = 115  # Bytes by which the replay of a persistent subscription is behind the live stream that it is about to join; the least int64 otherwise.
+    PERSISTENT_SUBSCRIPTION_LIVE_LEFT_COUNT = 116  # Times that a persistent subscription has left the live stream.
+    PERSISTENT_SUBSCRIPTION_LIVE_JOINED_COUNT = 117  # Times that a persistent subscription has joined the live stream.
+    CLUSTER_CONSENSUS_MODULE_STATE = 200  # State of a consensus module: ConsensusModuleState.
+    CLUSTER_NODE_ROLE = 201  # Role of a node in its cluster: ClusterRole.
+    CLUSTER_CONTROL_TOGGLE = 202  # What an operator asks of the cluster, set at the leader: ClusterControlToggle.
+    CLUSTER_COMMIT_POSITION = 203  # Up to where the log is committed.
+    CLUSTER_RECOVERY_STATE = 204  # The snapshot that a node starts from; it is there until the services have loaded it.
+    CLUSTER_SNAPSHOT = 205  # Snapshots that the node has taken.
+    CLUSTER_ELECTION_STATE = 207  # State of the node's election: ElectionState.
+    CLUSTER_BACKUP_STATE = 208  # State of a backup: ClusterBackupState.
+    CLUSTER_BACKUP_LIVE_LOG_POSITION = 209  # How far a backup has recorded the log.
+    CLUSTER_BACKUP_QUERY_DEADLINE = 210  # When a backup next asks for snapshots, in epoch milliseconds; the tool sets it.
+    CLUSTER_BACKUP_ERROR_COUNT = 211  # Errors that a backup put into its error log.
+    CLUSTER_CONSENSUS_MODULE_ERROR_COUNT = 212  # Errors that a consensus module put into its error log.
+    CLUSTER_CLIENT_TIMEOUT_COUNT = 213  # Sessions that were closed for their client's silence.
+    CLUSTER_INVALID_REQUEST_COUNT = 214  # Invalid requests to the cluster; the number is reserved, and nothing counts them.
+    CLUSTER_CLUSTERED_SERVICE_ERROR_COUNT = 215  # Errors that a service container put into its error log.
+    CLUSTER_MAX_CYCLE_TIME = 216  # Longest duty cycle of a consensus module, in nanoseconds.
+    CLUSTER_CYCLE_TIME_THRESHOLD_EXCEEDED = 217  # Duty cycles of a consensus module that took too long.
+    CLUSTER_CLUSTERED_SERVICE_MAX_CYCLE_TIME = 218  # Longest duty cycle of a service container, in nanoseconds.
+    CLUSTER_CLUSTERED_SERVICE_CYCLE_TIME_THRESHOLD_EXCEEDED = 219  # Duty cycles of a service container that took too long.
     CLUSTER_STANDBY_STATE = 220  # Cluster: cluster standby state.
     CLUSTER_STANDBY_ERROR_COUNT = 221  # Cluster: cluster standby error count.
     CLUSTER_STANDBY_HEARTBEAT_RESPONSE_COUNT = 222  # Cluster: cluster standby heartbeat response count.
@@ -176,16 +176,16 @@ class CounterType(enum.IntEnum):
     TRANSITION_MODULE_MAX_CYCLE_TIME = 229  # Cluster: transition module max cycle time.
     TRANSITION_MODULE_CYCLE_TIME_THRESHOLD_EXCEEDED = 230  # Cluster: transition module cycle time threshold exceeded.
     CLUSTER_STANDBY_SOURCE_MEMBER_ID = 231  # Cluster: cluster standby source member id.
-    CLUSTER_STANDBY_SNAPSHOT = 232  # Cluster: cluster standby snapshot.
-    NODE_CONTROL_TOGGLE = 233  # Cluster: node control toggle.
-    CLUSTER_TOTAL_MAX_SNAPSHOT_DURATION = 234  # Cluster: cluster total max snapshot duration.
-    CLUSTER_TOTAL_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED = 235  # Cluster: cluster total snapshot duration threshold exceeded.
-    CLUSTERED_SERVICE_MAX_SNAPSHOT_DURATION = 236  # Cluster: clustered service max snapshot duration.
-    CLUSTERED_SERVICE_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED = 237  # Cluster: clustered service snapshot duration threshold exceeded.
-    CLUSTER_ELECTION_COUNT = 238  # Cluster: cluster election count.
-    CLUSTER_LEADERSHIP_TERM_ID = 239  # Cluster: cluster leadership term id.
-    CLUSTER_BACKUP_SNAPSHOT_RETRIEVE_COUNT = 240  # Cluster: cluster backup snapshot retrieve count.
-    CLUSTER_SESSION = 241  # Cluster: cluster session.
+    CLUSTER_STANDBY_SNAPSHOT = 232  # Snapshots of standby nodes that the node was told of; only where it accepts them.
+    NODE_CONTROL_TOGGLE = 233  # What an operator asks of a single node: NodeControlToggle.
+    CLUSTER_TOTAL_MAX_SNAPSHOT_DURATION = 234  # Longest time that a snapshot of the whole node took, in nanoseconds.
+    CLUSTER_TOTAL_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED = 235  # Snapshots of the whole node that took too long.
+    CLUSTERED_SERVICE_MAX_SNAPSHOT_DURATION = 236  # Longest time that a service's snapshot took, in nanoseconds.
+    CLUSTERED_SERVICE_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED = 237  # Snapshots of a service that took too long.
+    CLUSTER_ELECTION_COUNT = 238  # Elections that the node has taken part in.
+    CLUSTER_LEADERSHIP_TERM_ID = 239  # Leadership term that the node is in.
+    CLUSTER_BACKUP_SNAPSHOT_RETRIEVE_COUNT = 240  # Snapshots that a backup has fetched.
+    CLUSTER_SESSION = 241  # A client's session at the node; its value is the session's id.
     SELECTOR_CLIENTS = 300  # Selector (premium): selector clients.
     SELECTOR_SUBSCRIPTIONS = 301  # Selector (premium): selector subscriptions.
     SELECTOR_MAX_CYCLE_TIME = 302  # Selector (premium): selector max cycle time.
@@ -347,6 +347,52 @@ COUNTER_LABEL_FORMATS: Final[dict[CounterType, str]] = {
     CounterType.SND_NAKS_RECEIVED: 'snd-naks-received: {registration_id} {session_id} {stream_id} {channel}',
     CounterType.RCV_NAKS_SENT: 'rcv-naks-sent: {registration_id} {session_id} {stream_id} {channel}',
     CounterType.BOOTSTRAP_NEIGHBOR: 'Bootstrap neighbor',
+    CounterType.ARCHIVE_RECORDING_POSITION: 'rec-pos: {recording_id} {session_id} {stream_id} {channel} - archiveId={archive_id}',
+    CounterType.ARCHIVE_ERROR_COUNT: 'Archive Errors - archiveId={archive_id}',
+    CounterType.ARCHIVE_CONTROL_SESSIONS: 'Archive Control Sessions - archiveId={archive_id}',
+    CounterType.ARCHIVE_MAX_CYCLE_TIME: '{agent} max cycle time in ns: {threading_mode} - archiveId={archive_id}',
+    CounterType.ARCHIVE_CYCLE_TIME_THRESHOLD_EXCEEDED: '{agent} work cycle time exceeded count: threshold={threshold} {threading_mode} - archiveId={archive_id}',
+    CounterType.ARCHIVE_RECORDER_MAX_WRITE_TIME: 'archive-recorder max write time in ns - archiveId={archive_id}',
+    CounterType.ARCHIVE_RECORDER_TOTAL_WRITE_BYTES: 'archive-recorder total write bytes - archiveId={archive_id}',
+    CounterType.ARCHIVE_RECORDER_TOTAL_WRITE_TIME: 'archive-recorder total write time in ns - archiveId={archive_id}',
+    CounterType.ARCHIVE_REPLAYER_MAX_READ_TIME: 'archive-replayer max read time in ns - archiveId={archive_id}',
+    CounterType.ARCHIVE_REPLAYER_TOTAL_READ_BYTES: 'archive-replayer total read bytes - archiveId={archive_id}',
+    CounterType.ARCHIVE_REPLAYER_TOTAL_READ_TIME: 'archive-replayer total read time in ns - archiveId={archive_id}',
+    CounterType.ARCHIVE_RECORDING_SESSION_COUNT: 'Archive Recording Sessions - archiveId={archive_id}',
+    CounterType.ARCHIVE_REPLAY_SESSION_COUNT: 'Archive Replay Sessions - archiveId={archive_id}',
+    CounterType.ARCHIVE_CONTROL_SESSION: 'control-session: {client_info} - archiveId={archive_id}',
+    CounterType.PERSISTENT_SUBSCRIPTION_STATE: 'Persistent Subscription State: {replay_stream_id} {replay_channel} {live_stream_id} {live_channel}',
+    CounterType.PERSISTENT_SUBSCRIPTION_JOIN_DIFFERENCE: 'Persistent Subscription Join Difference: {replay_stream_id} {replay_channel} {live_stream_id} {live_channel}',
+    CounterType.PERSISTENT_SUBSCRIPTION_LIVE_LEFT_COUNT: 'Persistent Subscription Live Left Count: {replay_stream_id} {replay_channel} {live_stream_id} {live_channel}',
+    CounterType.PERSISTENT_SUBSCRIPTION_LIVE_JOINED_COUNT: 'Persistent Subscription Live Joined Count: {replay_stream_id} {replay_channel} {live_stream_id} {live_channel}',
+    CounterType.CLUSTER_CONSENSUS_MODULE_STATE: 'Consensus Module state - clusterId={cluster_id}',
+    CounterType.CLUSTER_NODE_ROLE: 'Cluster node role - clusterId={cluster_id}',
+    CounterType.CLUSTER_CONTROL_TOGGLE: 'Cluster control toggle - clusterId={cluster_id}',
+    CounterType.CLUSTER_COMMIT_POSITION: 'Cluster commit-pos: - clusterId={cluster_id}',
+    CounterType.CLUSTER_RECOVERY_STATE: 'Cluster recovery: leadershipTermId={leadership_term_id} logPosition={log_position} clusterId={cluster_id}',
+    CounterType.CLUSTER_SNAPSHOT: 'Cluster snapshot count - clusterId={cluster_id}',
+    CounterType.CLUSTER_ELECTION_STATE: 'Cluster election state - clusterId={cluster_id}',
+    CounterType.CLUSTER_BACKUP_STATE: 'ClusterBackup State - clusterId={cluster_id}',
+    CounterType.CLUSTER_BACKUP_LIVE_LOG_POSITION: 'ClusterBackup live log position - clusterId={cluster_id}',
+    CounterType.CLUSTER_BACKUP_QUERY_DEADLINE: 'ClusterBackup next query deadline in ms - clusterId={cluster_id}',
+    CounterType.CLUSTER_BACKUP_ERROR_COUNT: 'ClusterBackup Errors - clusterId={cluster_id}',
+    CounterType.CLUSTER_CONSENSUS_MODULE_ERROR_COUNT: 'Cluster Errors - clusterId={cluster_id}',
+    CounterType.CLUSTER_CLIENT_TIMEOUT_COUNT: 'Cluster timed out client count - clusterId={cluster_id}',
+    CounterType.CLUSTER_CLUSTERED_SERVICE_ERROR_COUNT: 'Cluster Container Errors - clusterId={cluster_id} serviceId={service_id}',
+    CounterType.CLUSTER_MAX_CYCLE_TIME: 'Cluster max cycle time in ns - clusterId={cluster_id}',
+    CounterType.CLUSTER_CYCLE_TIME_THRESHOLD_EXCEEDED: 'Cluster work cycle time exceeded count: threshold={threshold} - clusterId={cluster_id}',
+    CounterType.CLUSTER_CLUSTERED_SERVICE_MAX_CYCLE_TIME: 'Cluster container max cycle time in ns - clusterId={cluster_id} serviceId={service_id}',
+    CounterType.CLUSTER_CLUSTERED_SERVICE_CYCLE_TIME_THRESHOLD_EXCEEDED: 'Cluster container work cycle time exceeded count: threshold={threshold} - clusterId={cluster_id} serviceId={service_id}',
+    CounterType.CLUSTER_STANDBY_SNAPSHOT: 'Cluster standby snapshots received - clusterId={cluster_id}',
+    CounterType.NODE_CONTROL_TOGGLE: 'Node control toggle - clusterId={cluster_id}',
+    CounterType.CLUSTER_TOTAL_MAX_SNAPSHOT_DURATION: 'Total max snapshot duration in ns - clusterId={cluster_id}',
+    CounterType.CLUSTER_TOTAL_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED: 'Total max snapshot duration exceeded count: threshold={threshold} - clusterId={cluster_id}',
+    CounterType.CLUSTERED_SERVICE_MAX_SNAPSHOT_DURATION: 'Clustered service max snapshot duration in ns - clusterId={cluster_id} serviceId={service_id}',
+    CounterType.CLUSTERED_SERVICE_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED: 'Clustered service max snapshot duration exceeded count: threshold={threshold} - clusterId={cluster_id} serviceId={service_id}',
+    CounterType.CLUSTER_ELECTION_COUNT: 'Cluster election count - clusterId={cluster_id}',
+    CounterType.CLUSTER_LEADERSHIP_TERM_ID: 'Cluster leadership term id - clusterId={cluster_id}',
+    CounterType.CLUSTER_BACKUP_SNAPSHOT_RETRIEVE_COUNT: 'ClusterBackup snapshots retrieved - clusterId={cluster_id}',
+    CounterType.CLUSTER_SESSION: 'cluster-session: {client_info} - clusterId={cluster_id}',
     CounterType.NAME_RESOLVER_CSV_ENTRY: "NameEntry{{name='{entry_name}', initialResolutionHost='{host}', reResolutionHost='{other_host}'}}",
     CounterType.IMAGES_REFUSED: 'Images refused by limits',
     CounterType.SETUP_REQUESTS_REFUSED: 'Setup requests refused by limits',
@@ -366,6 +412,10 @@ COUNTER_LABEL_SUFFIXES: Final[dict[CounterType, str]] = {
     CounterType.RESOLVER_NEIGHBORS: ': bound {address}',
     CounterType.MDC_NUM_DEST: '{address}',
     CounterType.BOOTSTRAP_NEIGHBOR: ': name={neighbor} resolved={address}',
+    CounterType.ARCHIVE_ERROR_COUNT: ' version={version} commit={commit}',
+    CounterType.CLUSTER_BACKUP_ERROR_COUNT: ' version={version} commit={commit}',
+    CounterType.CLUSTER_CONSENSUS_MODULE_ERROR_COUNT: ' version={version} commit={commit}',
+    CounterType.CLUSTER_CLUSTERED_SERVICE_ERROR_COUNT: ' version={version} commit={commit}',
 }
 
 _PATTERNS: Final[dict[int, str]] = {
@@ -389,6 +439,52 @@ _PATTERNS: Final[dict[int, str]] = {
     CounterType.SND_NAKS_RECEIVED: r"snd\-naks\-received: (?P<registration_id>-?[0-9]+) (?P<session_id>-?[0-9]+) (?P<stream_id>-?[0-9]+) (?P<channel>.*)",
     CounterType.RCV_NAKS_SENT: r"rcv\-naks\-sent: (?P<registration_id>-?[0-9]+) (?P<session_id>-?[0-9]+) (?P<stream_id>-?[0-9]+) (?P<channel>.*)",
     CounterType.BOOTSTRAP_NEIGHBOR: r"Bootstrap neighbor(?:: name=(?P<neighbor>.*?) resolved=(?P<address>.*))?",
+    CounterType.ARCHIVE_RECORDING_POSITION: r"rec\-pos: (?P<recording_id>-?[0-9]+) (?P<session_id>-?[0-9]+) (?P<stream_id>-?[0-9]+) (?P<channel>.*?) \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_ERROR_COUNT: r"Archive Errors \- archiveId=(?P<archive_id>-?[0-9]+)(?: version=(?P<version>.*?) commit=(?P<commit>.*))?",
+    CounterType.ARCHIVE_CONTROL_SESSIONS: r"Archive Control Sessions \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_MAX_CYCLE_TIME: r"(?P<agent>.*?) max cycle time in ns: (?P<threading_mode>.*?) \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_CYCLE_TIME_THRESHOLD_EXCEEDED: r"(?P<agent>.*?) work cycle time exceeded count: threshold=(?P<threshold>.*?) (?P<threading_mode>.*?) \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_RECORDER_MAX_WRITE_TIME: r"archive\-recorder max write time in ns \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_RECORDER_TOTAL_WRITE_BYTES: r"archive\-recorder total write bytes \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_RECORDER_TOTAL_WRITE_TIME: r"archive\-recorder total write time in ns \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_REPLAYER_MAX_READ_TIME: r"archive\-replayer max read time in ns \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_REPLAYER_TOTAL_READ_BYTES: r"archive\-replayer total read bytes \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_REPLAYER_TOTAL_READ_TIME: r"archive\-replayer total read time in ns \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_RECORDING_SESSION_COUNT: r"Archive Recording Sessions \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_REPLAY_SESSION_COUNT: r"Archive Replay Sessions \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.ARCHIVE_CONTROL_SESSION: r"control\-session: (?P<client_info>.*?) \- archiveId=(?P<archive_id>-?[0-9]+)",
+    CounterType.PERSISTENT_SUBSCRIPTION_STATE: r"Persistent Subscription State: (?P<replay_stream_id>-?[0-9]+) (?P<replay_channel>.*?) (?P<live_stream_id>-?[0-9]+) (?P<live_channel>.*)",
+    CounterType.PERSISTENT_SUBSCRIPTION_JOIN_DIFFERENCE: r"Persistent Subscription Join Difference: (?P<replay_stream_id>-?[0-9]+) (?P<replay_channel>.*?) (?P<live_stream_id>-?[0-9]+) (?P<live_channel>.*)",
+    CounterType.PERSISTENT_SUBSCRIPTION_LIVE_LEFT_COUNT: r"Persistent Subscription Live Left Count: (?P<replay_stream_id>-?[0-9]+) (?P<replay_channel>.*?) (?P<live_stream_id>-?[0-9]+) (?P<live_channel>.*)",
+    CounterType.PERSISTENT_SUBSCRIPTION_LIVE_JOINED_COUNT: r"Persistent Subscription Live Joined Count: (?P<replay_stream_id>-?[0-9]+) (?P<replay_channel>.*?) (?P<live_stream_id>-?[0-9]+) (?P<live_channel>.*)",
+    CounterType.CLUSTER_CONSENSUS_MODULE_STATE: r"Consensus Module state \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_NODE_ROLE: r"Cluster node role \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_CONTROL_TOGGLE: r"Cluster control toggle \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_COMMIT_POSITION: r"Cluster commit\-pos: \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_RECOVERY_STATE: r"Cluster recovery: leadershipTermId=(?P<leadership_term_id>-?[0-9]+) logPosition=(?P<log_position>-?[0-9]+) clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_SNAPSHOT: r"Cluster snapshot count \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_ELECTION_STATE: r"Cluster election state \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_BACKUP_STATE: r"ClusterBackup State \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_BACKUP_LIVE_LOG_POSITION: r"ClusterBackup live log position \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_BACKUP_QUERY_DEADLINE: r"ClusterBackup next query deadline in ms \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_BACKUP_ERROR_COUNT: r"ClusterBackup Errors \- clusterId=(?P<cluster_id>-?[0-9]+)(?: version=(?P<version>.*?) commit=(?P<commit>.*))?",
+    CounterType.CLUSTER_CONSENSUS_MODULE_ERROR_COUNT: r"Cluster Errors \- clusterId=(?P<cluster_id>-?[0-9]+)(?: version=(?P<version>.*?) commit=(?P<commit>.*))?",
+    CounterType.CLUSTER_CLIENT_TIMEOUT_COUNT: r"Cluster timed out client count \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_CLUSTERED_SERVICE_ERROR_COUNT: r"Cluster Container Errors \- clusterId=(?P<cluster_id>-?[0-9]+) serviceId=(?P<service_id>-?[0-9]+)(?: version=(?P<version>.*?) commit=(?P<commit>.*))?",
+    CounterType.CLUSTER_MAX_CYCLE_TIME: r"Cluster max cycle time in ns \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_CYCLE_TIME_THRESHOLD_EXCEEDED: r"Cluster work cycle time exceeded count: threshold=(?P<threshold>.*?) \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_CLUSTERED_SERVICE_MAX_CYCLE_TIME: r"Cluster container max cycle time in ns \- clusterId=(?P<cluster_id>-?[0-9]+) serviceId=(?P<service_id>-?[0-9]+)",
+    CounterType.CLUSTER_CLUSTERED_SERVICE_CYCLE_TIME_THRESHOLD_EXCEEDED: r"Cluster container work cycle time exceeded count: threshold=(?P<threshold>.*?) \- clusterId=(?P<cluster_id>-?[0-9]+) serviceId=(?P<service_id>-?[0-9]+)",
+    CounterType.CLUSTER_STANDBY_SNAPSHOT: r"Cluster standby snapshots received \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.NODE_CONTROL_TOGGLE: r"Node control toggle \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_TOTAL_MAX_SNAPSHOT_DURATION: r"Total max snapshot duration in ns \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_TOTAL_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED: r"Total max snapshot duration exceeded count: threshold=(?P<threshold>.*?) \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTERED_SERVICE_MAX_SNAPSHOT_DURATION: r"Clustered service max snapshot duration in ns \- clusterId=(?P<cluster_id>-?[0-9]+) serviceId=(?P<service_id>-?[0-9]+)",
+    CounterType.CLUSTERED_SERVICE_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED: r"Clustered service max snapshot duration exceeded count: threshold=(?P<threshold>.*?) \- clusterId=(?P<cluster_id>-?[0-9]+) serviceId=(?P<service_id>-?[0-9]+)",
+    CounterType.CLUSTER_ELECTION_COUNT: r"Cluster election count \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_LEADERSHIP_TERM_ID: r"Cluster leadership term id \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_BACKUP_SNAPSHOT_RETRIEVE_COUNT: r"ClusterBackup snapshots retrieved \- clusterId=(?P<cluster_id>-?[0-9]+)",
+    CounterType.CLUSTER_SESSION: r"cluster\-session: (?P<client_info>.*?) \- clusterId=(?P<cluster_id>-?[0-9]+)",
     CounterType.NAME_RESOLVER_CSV_ENTRY: r"NameEntry\{name='(?P<entry_name>.*?)', initialResolutionHost='(?P<host>.*?)', reResolutionHost='(?P<other_host>.*?)'\}",
     CounterType.IMAGES_REFUSED: r"Images refused by limits",
     CounterType.SETUP_REQUESTS_REFUSED: r"Setup requests refused by limits",
@@ -397,7 +493,7 @@ _PATTERNS: Final[dict[int, str]] = {
     CounterType.STREAM_ENDS_DISBELIEVED: r"Stream ends disbelieved",
     CounterType.ERROR_FRAMES_IGNORED: r"Error Frames ignored by limit",
 }
-_INTEGERS: Final = frozenset(['registration_id', 'session_id', 'stream_id', 'join_position', 'client_id', 'channel_status_id'])
+_INTEGERS: Final = frozenset(['registration_id', 'session_id', 'stream_id', 'join_position', 'client_id', 'channel_status_id', 'archive_id', 'recording_id', 'replay_stream_id', 'live_stream_id', 'cluster_id', 'service_id', 'leadership_term_id', 'log_position'])
 
 
 @functools.cache

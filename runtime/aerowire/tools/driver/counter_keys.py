@@ -10,6 +10,7 @@ from aerowire.codecs.flyweights.cnc import (
     ChannelStatusKeyDecoder,
     CounterMetadataDecoder,
     CounterMetadataEncoder,
+    RecordingPositionKeyDecoder,
     StreamCounterKeyDecoder,
     SystemCounterKeyDecoder,
 )
@@ -48,6 +49,11 @@ def key_of(counter: CounterInfo) -> CounterKey:
             case ChannelStatusKeyDecoder():
                 channel = ChannelStatusKeyDecoder(counter.key).channel
                 return CounterKey(counter.registration_id, channel=_whole_channel(counter, channel, CHANNEL_STATUS_CHANNEL_LENGTH_MAX))
+            case RecordingPositionKeyDecoder():
+                # Stream and channel stand in the label alone.
+                recording, fields = RecordingPositionKeyDecoder(counter.key), parse_label(counter.type_id, counter.label) or {}
+                stream_id = int(fields["stream_id"]) if fields else None
+                return CounterKey(recording.recording_id, recording.session_id, stream_id, str(fields["channel"]) if fields else None)
             case SystemCounterKeyDecoder():
                 return CounterKey(SystemCounterKeyDecoder(counter.key).system_counter_id)
     except ValueError:

@@ -50,7 +50,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     add_watch_arguments(parser, is_live=True, fewer="--type, --label, --stream")
     numbers: dict[str, Any] = {"metavar": "PATTERN", "type": _pattern, "action": "append"}
     parser.add_argument("--type", dest="types", help="only counters of this type, by number or name (sub-pos); repeatable", **numbers)
-    parser.add_argument("--identity", dest="identities", help="only this registration id, or system counter; repeatable", **numbers)
+    parser.add_argument("--identity", dest="identities", help="only this registration, system counter or recording; repeatable", **numbers)
     parser.add_argument("--session", dest="sessions", help="only this session id; repeatable", **numbers)
     parser.add_argument("--stream", dest="streams", help="only this stream id; repeatable", **numbers)
     parser.add_argument("--channel", metavar="PATTERN", type=_pattern, help="only counters whose channel has this in it")
