@@ -12,7 +12,7 @@ from aerowire.base.directory import default_aeron_dir
 from aerowire.base.errors import ConfigurationError
 from aerowire.base.options import is_in_environment, resolve_options
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.event_log.event_selection import selected_codes
+from aerowire.driver.event_log.event_selection import DRIVER_EVENTS
 from aerowire.driver.names.csv_names import CSV_TABLES, TABLE_OPTIONS
 from aerowire.driver.option_checks import ALLOW_TERMINATION, UNTETHERED_LINGER_UNSET, check_options
 from aerowire.system.udp import probe_socket_buffers
@@ -205,12 +205,7 @@ class Context:
         self.os_default_socket_sndbuf_length, self.os_max_socket_sndbuf_length = buffers.send_default, buffers.send_max
         self.os_default_socket_rcvbuf_length, self.os_max_socket_rcvbuf_length = buffers.receive_default, buffers.receive_max
         self._validator = termination_validator
-        self.event_codes = selected_codes(
-            self.event_log or "",
-            self.event_log_disable or "",
-            enabled_name=OPTIONS["event_log"].property,
-            disabled_name=OPTIONS["event_log_disable"].property,
-        )
+        self.event_codes = DRIVER_EVENTS.selected(self._values)
         check_options(self, self._values, has_own_validator=termination_validator is not None)
         if self.receiver_group_tag is None and self.flow_control_sm_application_specific_feedback:
             self.receiver_group_tag = _tag(bytes.fromhex(self.flow_control_sm_application_specific_feedback))

@@ -16,7 +16,7 @@ from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.driver import Context, MediaDriver
 from aerowire.driver.channels.socket_address import parse_address
 from aerowire.driver.event_log.conductor_events import ConductorEvents, LoggedTransmitter
-from aerowire.driver.event_log.event_selection import ALL, FRAMES, NEVER_NOTED, parse_codes, selected_codes
+from aerowire.driver.event_log.event_selection import DRIVER_EVENTS, FRAMES
 from aerowire.driver.names.timed_resolver import TimedResolver, again
 from aerowire.ipc.counters import CountersManager
 from aerowire.system.clock import SystemClock
@@ -24,6 +24,7 @@ from aerowire.tools.driver.event_reader import EventReader
 from tests.support.processes import free_port
 
 CAPACITY = 65536
+ALL = DRIVER_EVENTS.all
 COMMANDS = {code for code in DriverEventCode if code.name.startswith("CMD_IN_")}
 RESPONSES = {code for code in DriverEventCode if code.name.startswith("CMD_OUT_")}
 
@@ -74,11 +75,11 @@ def written(tmp_path: Path) -> Written:
     ],
 )
 def test_reads_names_numbers_and_sets(text: str, codes: frozenset[DriverEventCode]) -> None:
-    assert parse_codes(text, "here") == codes
+    assert DRIVER_EVENTS.parse(text, "here") == codes
 
 
 def test_takes_out_what_is_disabled() -> None:
-    assert selected_codes("all", "FRAME_IN,FRAME_OUT", enabled_name="a", disabled_name="b") == ALL - FRAMES
+    assert DRIVER_EVENTS.selected({"event_log": "all", "event_log_disable": "FRAME_IN,FRAME_OUT"}) == ALL - FRAMES
 
 
 def test_refuses_what_no_event_is_called_by_with_a_suggestion() -> None:
@@ -94,7 +95,7 @@ def test_refuses_a_length_that_no_log_has(length: int, match: str) -> None:
         Context(event_buffer_length=length)
 
 
-@pytest.mark.parametrize("text", ["all", *(code.name for code in NEVER_NOTED)])
+@pytest.mark.parametrize("text", ["all", *(code.name for code in DRIVER_EVENTS.never_noted)])
 def test_no_event_that_somebody_names_is_an_error(text: str) -> None:
     assert not Context(environ={}, event_log=text).options_without_effect()
 
@@ -312,7 +313,7 @@ def test_a_driver_notes_frames_commands_and_states() -> None:
         data = next(facts for facts in frames if facts["type"] == "DATA" and facts["frame"]["frame_length"])
         assert data["address"] == channel.partition("endpoint=")[2]
         assert data["frame"]["session_id"] == publication.session_id
-        assert {event.code for event in events} <= ALL - set(NEVER_NOTED)
+        assert {event.code for event in events} <= ALL - set(DRIVER_EVENTS.never_noted)
         assert DriverEventCode.CMD_IN_KEEPALIVE_CLIENT not in codes
         assert not any(event.missed for event in events)
         reader.close()

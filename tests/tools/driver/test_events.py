@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import select
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from aerowire.client import Aeron
-from aerowire.codecs.flyweights.events import DriverEventCode
+from aerowire.codecs.flyweights.events import ArchiveEventCode, ClusterEventCode, DriverEventCode
 from aerowire.driver import MediaDriver
 from aerowire.tools.main import main
 from tests.support import proc
@@ -66,9 +67,22 @@ def test_what_was_noted_before_is_not_shown_without_being_asked_for(aeron_dir: s
     assert first["command"]["correlation_id"] != before.registration_id
 
 
-def test_lists_all_events(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["events", "--codes"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(DriverEventCode)
+@pytest.mark.parametrize(
+    ("component", "codes", "last"),
+    [
+        ([], DriverEventCode, " 61  START"),
+        (["driver"], DriverEventCode, " 61  START"),
+        (["archive"], ArchiveEventCode, " 49  START"),
+        (["cluster"], ClusterEventCode, " 27  START"),
+    ],
+)
+def test_lists_all_events(component: list[str], codes: type[enum.IntEnum], last: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["events", "--codes", *component]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    name = "aeron.event.log" if not component or component == ["driver"] else f"aeron.event.{component[0]}.log"
+    assert head == f"{name}, {name}.disable:"
+    assert len(lines) == len(list(codes))
+    assert lines[-1] == last
 
 
 def test_says_what_is_wrong(tmp_path: object, aeron_dir: str, capsys: pytest.CaptureFixture[str]) -> None:

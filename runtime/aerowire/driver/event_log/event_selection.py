@@ -1,20 +1,18 @@
-"""Which events the driver's event log notes: the language of its option. Aeron: EventConfiguration.parseEventCodes, DriverLog."""
+"""The events of the driver, and the words by which its options name them. Aeron: DriverLog, and aeron_driver_agent.c for masks."""
 
 from __future__ import annotations
 
-import difflib
-import re
+from typing import Final
 
-from aerowire.base.errors import ConfigurationError
+from aerowire.base.event_selection import EventVocabulary
 from aerowire.codecs.flyweights.events import DriverEventCode
+from aerowire.codecs.tables.options import OPTIONS
 
 FRAMES = frozenset({DriverEventCode.FRAME_IN, DriverEventCode.FRAME_OUT})
-ALL = frozenset(DriverEventCode)
-_SETS = {"all": ALL, "admin": ALL - FRAMES, "none": frozenset[DriverEventCode]()}
-_IN = frozenset(code for code in ALL if code.name.startswith("CMD_IN_"))
-_OUT = frozenset(code for code in ALL if code.name.startswith("CMD_OUT_"))
+_IN = frozenset(code for code in DriverEventCode if code.name.startswith("CMD_IN_"))
+_OUT = frozenset(code for code in DriverEventCode if code.name.startswith("CMD_OUT_"))
 
-# Names of old, and the C driver's own.
+# Older names, and names of the C driver's own.
 _OTHER_NAMES = {
     "SEND_NAK_MESSAGE": frozenset({DriverEventCode.NAK_SENT}),
     "GENERIC_MESSAGE": frozenset({DriverEventCode.TEXT_DATA}),
@@ -23,10 +21,9 @@ _OTHER_NAMES = {
     "DYNAMIC_DISSECTOR_EVENT": frozenset[DriverEventCode](),
 }
 
-# Masks are the C driver's older form: what each bit asks for, and from where on a mask asks for everything. Aeron: aeron_driver_agent.c.
-_MASK = re.compile(r"0x[0-9a-fA-F]+")
+# Masks are the C driver's older form.
 _MASK_ALL = 0xFFFF
-_MASK_BITS = (
+_MASKS = (
     # That driver counts a publication's revocation among the commands.
     (0x1, _IN | {DriverEventCode.PUBLICATION_REVOKE}),
     (0x2, _OUT),
@@ -35,42 +32,18 @@ _MASK_BITS = (
     (0x80, frozenset({DriverEventCode.UNTETHERED_SUBSCRIPTION_STATE_CHANGE})),
 )
 
-# Events that are known by name and number, and that no driver notes, the official ones included.
-NEVER_NOTED = {
-    DriverEventCode.TEXT_DATA: "for extensions of a driver's, of which there are none",
-    DriverEventCode.NAME_RESOLUTION_HOST_NAME: "a driver does not look for its own name",
-}
-
-
-def parse_codes(text: str, where: str) -> frozenset[DriverEventCode]:
-    """Return the events that `text` names: names, numbers, masks, all, admin, none, with commas between. Raises ConfigurationError."""
-    codes: set[DriverEventCode] = set()
-    for word in filter(None, (word.strip() for word in text.split(","))):
-        codes |= _codes_of(word, where)
-    return frozenset(codes)
-
-
-def selected_codes(enabled: str, disabled: str, *, enabled_name: str, disabled_name: str) -> frozenset[DriverEventCode]:
-    """Return what is enabled and not disabled, by the texts and names of the two options."""
-    return parse_codes(enabled, enabled_name) - parse_codes(disabled, disabled_name)
-
-
-def _codes_of(word: str, where: str) -> frozenset[DriverEventCode]:
-    if word.lower() in _SETS:
-        return _SETS[word.lower()]
-    if word in _OTHER_NAMES:
-        return _OTHER_NAMES[word]
-    if _MASK.fullmatch(word):
-        mask = int(word, 16)
-        return ALL if mask >= _MASK_ALL else frozenset().union(*(codes for bits, codes in _MASK_BITS if mask & bits))
-    try:
-        return frozenset({DriverEventCode(int(word)) if word.isdecimal() else DriverEventCode[word]})
-    except (KeyError, ValueError):
-        close = difflib.get_close_matches(word.upper(), [*DriverEventCode.__members__, *map(str.upper, _SETS)], n=1)
-        raise ConfigurationError(
-            "no event has this name or number",
-            where=where,
-            expected="events with commas between, all, admin, or none",
-            actual=repr(word),
-            hint=f"did you mean {close[0]}?" if close else "`aerowire events --codes` lists them",
-        ) from None
+DRIVER_EVENTS: Final = EventVocabulary(
+    "driver",
+    DriverEventCode,
+    enabled=OPTIONS["event_log"],
+    disabled=OPTIONS["event_log_disable"],
+    sets={"admin": frozenset(DriverEventCode) - FRAMES},
+    other_names=_OTHER_NAMES,
+    masks=_MASKS,
+    mask_all=_MASK_ALL,
+    # No driver notes these, the official ones included.
+    never_noted={
+        DriverEventCode.TEXT_DATA: "for extensions of a driver's, of which there are none",
+        DriverEventCode.NAME_RESOLUTION_HOST_NAME: "a driver does not look for its own name",
+    },
+)

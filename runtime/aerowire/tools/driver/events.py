@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aerowire.tools.arguments import add_directory_arguments
 
 if TYPE_CHECKING:
+    from aerowire.base.event_selection import EventVocabulary
     from aerowire.codecs.flyweights.events import DriverEventCode
     from aerowire.tools.driver.event_reader import Event, EventReader
 
@@ -23,6 +24,7 @@ Examples:
   aerowire events
   aerowire events --only FRAME_IN,NAK_SENT --all
   aerowire events --json --once | jq -r .event | sort | uniq -c
+  aerowire events --codes archive
 
 Without --all or --once only what happens from now on is shown.
 
@@ -47,21 +49,27 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--all", action="store_true", help="begin with what was noted before, as far as the log still holds it")
     parser.add_argument("--once", action="store_true", help="show what the log holds, as with --all, and end")
     parser.add_argument("--only", metavar="EVENTS", default="all", help="show only these events, named as in aeron.event.log")
-    parser.add_argument("--codes", action="store_true", help="list all events, and end")
+    parser.add_argument(
+        "--codes",
+        choices=("driver", "archive", "cluster"),
+        nargs="?",
+        const="driver",
+        help="list all events of a component (default: driver), and the property that selects them, and end",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    parser.set_defaults(run=run, is_endless=lambda arguments: not (arguments.once or arguments.codes))
+    parser.set_defaults(run=run, is_endless=lambda arguments: not (arguments.once or arguments.codes is not None))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show events; returns 0."""
-    from aerowire.driver.event_log.event_selection import parse_codes
+    from aerowire.driver.event_log.event_selection import DRIVER_EVENTS
     from aerowire.tools.driver.driver_files import driver_files
     from aerowire.tools.driver.event_reader import EventReader
 
-    if arguments.codes:
-        _list_codes()
+    if arguments.codes is not None:
+        _list_codes(arguments.codes)
         return 0
-    wanted = parse_codes(arguments.only, "--only")
+    wanted = DRIVER_EVENTS.parse(arguments.only, "--only")
     with driver_files(arguments) as files:
         reader = EventReader(files.aeron_dir, from_start=arguments.all or arguments.once)
     try:
@@ -116,10 +124,19 @@ def _facts_text(facts: dict[str, object]) -> str:
     return " ".join(words)
 
 
-def _list_codes() -> None:
-    from aerowire.codecs.flyweights.events import DriverEventCode
-    from aerowire.driver.event_log.event_selection import NEVER_NOTED
+def _list_codes(component: str) -> None:
+    if component == "driver":
+        from aerowire.driver.event_log.event_selection import DRIVER_EVENTS
 
-    for code in DriverEventCode:
-        never = f"  (never noted: {NEVER_NOTED[code]})" if code in NEVER_NOTED else ""
+        _list_events(DRIVER_EVENTS)
+    else:
+        from aerowire.base.event_selection import ARCHIVE_EVENTS, CLUSTER_EVENTS
+
+        _list_events(ARCHIVE_EVENTS if component == "archive" else CLUSTER_EVENTS)
+
+
+def _list_events(events: EventVocabulary[Any]) -> None:
+    print(f"{events.enabled.property}, {events.disabled.property}:")
+    for code in sorted(events.all):
+        never = f"  (never noted: {events.never_noted[code]})" if code in events.never_noted else ""
         print(f"{code.value:>3}  {code.name}{never}")
