@@ -10,7 +10,10 @@ cdef enum LoanState:
 
 cdef class Loan:
     cdef int32_t _state
+    cdef object _handle                 # weak: the handle keeps the loan
     cdef object __weakref__
+
+    cdef int lend(self, object handle) except -1
 
     # The agent's side, on its own thread; nothing of the loan is touched after give_back.
     cdef bint is_out(self) noexcept nogil               # look at the top of each cycle; give it back once it is not

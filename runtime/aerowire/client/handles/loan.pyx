@@ -5,6 +5,8 @@ cycle and gives it back: that is the last that it does with it. Until then the m
 reference until `is_returned`.
 """
 
+import weakref
+
 from aerowire.memory.atomics cimport cas_i32, load_acquire_i32, store_release_i32
 
 
@@ -14,11 +16,20 @@ cdef class Loan:
     Changed by: the client, which recalls, and the agent, which gives back.
     """
 
+    cdef int lend(self, object handle) except -1:
+        self._handle = weakref.ref(handle)
+        return 0
+
     cdef bint is_out(self) noexcept nogil:
         return load_acquire_i32(&self._state) == LOAN_OUT
 
     cdef void give_back(self) noexcept nogil:
         store_release_i32(&self._state, LOAN_RETURNED)
+
+    @property
+    def handle(self):
+        """The image, publication or counter that was lent; None when it is gone."""
+        return None if self._handle is None else self._handle()
 
     def recall(self) -> None:
         """Ask for it back. The agent gives it back at its next cycle. Idempotent."""

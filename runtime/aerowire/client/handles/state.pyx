@@ -59,6 +59,7 @@ cdef class Handle:
         self._ensure_open()
         if self.loan is not None:
             raise AerowireError("it is on loan already", where=self, hint="take it back first")
+        loan.lend(self)
         self.loan = loan
         return 0
 

@@ -24,13 +24,13 @@ class ImageLender:
         self._subscription = subscription
         self._on_lent = on_lent
         self._seen: tuple[Image, ...] | None = None
-        self._loans: dict[int, LentImage] = {}
+        self._loans: dict[int, tuple[LentImage, Image]] = {}
         self._is_recalled = False
 
     @property
     def loans(self) -> list[LentImage]:
         """The images that the agent has."""
-        return list(self._loans.values())
+        return [loan for loan, _ in self._loans.values()]
 
     @property
     def is_returned(self) -> bool:
@@ -46,18 +46,18 @@ class ImageLender:
             for image in images:
                 if image.correlation_id not in self._loans and not image.is_closed:
                     loan = LentImage(image)
-                    self._loans[image.correlation_id] = loan
+                    self._loans[image.correlation_id] = loan, image
                     self._on_lent(loan)
                     done += 1
-        for correlation_id, loan in list(self._loans.items()):
+        for correlation_id, (loan, image) in list(self._loans.items()):
             if loan.is_returned:
                 del self._loans[correlation_id]
-                loan.image.take_back()
+                image.take_back()
                 done += 1
         return done
 
     def recall(self) -> None:
         """Ask for all images back, and lend none any more: go on with `do_work` until `is_returned`. Idempotent."""
         self._is_recalled = True
-        for loan in self._loans.values():
+        for loan in self.loans:
             loan.recall()

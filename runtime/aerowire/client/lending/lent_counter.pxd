@@ -11,7 +11,6 @@ from aerowire.ipc.owned_counter cimport OwnedCounter
 cdef class LentCounter(Loan):
     cdef OwnedCounter _counter
     cdef object _counters           # keeps the value mapped
-    cdef readonly object counter    # the Counter that was lent
 
     # The agent's side. False, and nothing was stored, once it is recalled or another's.
     cdef int64_t get(self) noexcept nogil

@@ -13,7 +13,6 @@ cdef class LentCounter(Loan):
 
     def __init__(self, Counter counter not None):
         counter.begin_loan(self)
-        self.counter = counter
         self._counters = counter.counters()
         owned_counter_open(&self._counter, counter.counters(), counter.counter_id)
 

@@ -15,7 +15,6 @@ cdef class LentImage(Loan):
     cdef int64_t _read_to           # the furthest end of a block that was read
     cdef const uint8_t* _metadata
     cdef object _hold               # keeps what the addresses lead to mapped
-    cdef readonly object image      # the Image that was lent
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id
 

@@ -24,7 +24,6 @@ cdef class LentImage(Loan):
     def __init__(self, ImageBase image not None):
         image.require_idle()
         image.begin_loan(self)
-        self.image = image
         self.session_id = image.session_id
         self.stream_id = image.stream_id
         self._log = image.log

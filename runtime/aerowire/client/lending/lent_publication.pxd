@@ -11,7 +11,6 @@ from aerowire.logbuffer.exclusive_appender cimport ExclusiveAppender
 @cython.final
 cdef class LentPublication(Loan):
     cdef ExclusiveAppender _appender        # keeps log and limit mapped
-    cdef readonly object publication        # the ExclusivePublication that was lent
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id
     cdef readonly int32_t max_payload_length

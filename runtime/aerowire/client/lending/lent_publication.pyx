@@ -19,7 +19,6 @@ cdef class LentPublication(Loan):
         cdef ExclusiveAppender appender = publication.exclusive_appender()
         publication.begin_loan(self)
         publication.handle_state = STATE_LENT
-        self.publication = publication
         self.session_id = appender.session_id
         self.stream_id = appender.stream_id
         self.max_payload_length = appender.max_payload_length
