@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 
 import pytest
 
-from aerowire.system.processes import process_is_running
+from aerowire.system.processes import SystemProcesses, process_is_running
+
+AT_EXIT = """
+from aerowire.system.processes import SystemProcesses
+processes = SystemProcesses()
+first, second, third = (lambda name=name: print(name) for name in ("first", "second", "third"))
+for function in (first, second, third):
+    processes.at_exit(function)
+processes.forget_at_exit(second)
+processes.forget_at_exit(second)
+"""
 
 
 def test_this_process_and_the_first_one_are_running() -> None:
@@ -38,3 +49,16 @@ def test_a_process_that_began_later_has_another_s_id() -> None:
         now_ms = time.time_ns() // 1_000_000
         assert process_is_running(child.pid, begun_by_ms=now_ms)
         assert not process_is_running(child.pid, begun_by_ms=now_ms - 60_000)
+
+
+def test_the_port_tells_of_this_process_and_of_others() -> None:
+    processes = SystemProcesses()
+    assert processes.own_id() == os.getpid()
+    assert processes.is_running(os.getpid())
+    assert not processes.is_running(0)
+    assert not processes.is_running(os.getpid(), begun_by_ms=0)
+
+
+def test_what_is_kept_is_called_at_the_end_of_the_process_the_last_first() -> None:
+    done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["third", "first"]

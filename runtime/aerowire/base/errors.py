@@ -162,6 +162,10 @@ class RingBufferFullError(AerowireError):
     """A command did not fit into the to-driver buffer."""
 
 
+class BlockingCallError(AerowireError):
+    """A call that waits was made where nothing may wait, as in a simulated world. `expected` is the form that does not wait."""
+
+
 class ForkedProcessError(AerowireError):
     """An object opened before fork() is used in the child."""
 

@@ -72,7 +72,17 @@ cdef class DatagramBatch:
 
 
 cdef class RegionPort:
-    """create(path, length, sparse) / map(path, writable) -> Region; delete(path); free_space(path) -> int; exists(path); page_size.
+    """create(path, length, sparse) / map(path, writable) -> Region; delete(path); free_space(path) -> int; exists(path); page_size;
+    identity(path), check_owner(path), is_locked(path); open_file(path); survive_lost_pages().
     Called with the GIL, by the conductor and worker threads; subclassable from Python."""
 
     cdef object __weakref__
+
+
+cdef class WakeupPort:
+    """wake(), sleep(timeout_ns), drain() -> bool, signalled, close().  signal() is for native threads, with or without the GIL."""
+
+    cdef int32_t signal_bit
+    cdef object __weakref__
+
+    cdef void signal(self) noexcept nogil               # idempotent until drained; no allocation

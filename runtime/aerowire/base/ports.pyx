@@ -1,4 +1,4 @@
-"""The ports through which duty cycles see the world: clock, randomness, datagrams, regions.
+"""The ports through which duty cycles see the world: clock, randomness, datagrams, regions, wake-ups.
 
 The classes here are the contracts; each method that an implementation must override aborts nothing and returns "nothing".
 The `def` methods are the faces for the control plane and for tests.
@@ -12,7 +12,8 @@ from libc.string cimport memset
 import os
 
 from aerowire.base.address cimport Address, address_from, address_to
-from aerowire.base.errors import SocketError
+from aerowire.base.atomics cimport exchange_i32, load_acquire_i32
+from aerowire.base.errors import SocketError, StorageError
 
 cdef extern from "<stdlib.h>" nogil:
     int posix_memalign(void** out, size_t alignment, size_t size)
@@ -223,3 +224,48 @@ cdef class RegionPort:
     def free_space(self, directory) -> int:
         """Bytes that may still be written under `directory`."""
         raise NotImplementedError
+
+    def identity(self, path):
+        """Return what distinguishes the file of a path from every other file, whatever they are called. Raises FileNotFoundError."""
+        raise NotImplementedError
+
+    def check_owner(self, path) -> None:
+        """Raise ForeignDirectoryError for a file of another user's. Memory that has no owner passes."""
+
+    def is_locked(self, path):
+        """Return whether a living process holds the exclusive lock of a file; None where there is no such file, or no telling."""
+        return None
+
+    def open_file(self, path):
+        """Open a file for reading, for system calls such as sendfile. StorageError where there is no file behind the memory."""
+        raise StorageError("there is no file behind this memory", where=path, expected="poll_block or block_poll, which read the memory itself")
+
+    def survive_lost_pages(self) -> None:
+        """Have guarded regions survive the loss of their pages. Memory that loses none needs nothing."""
+
+
+cdef class WakeupPort:
+    """A bit that a thread, native or not, sets for a sleeper.  As it stands nothing sleeps on it; implementations override signal, sleep, drain."""
+
+    cdef void signal(self) noexcept nogil:
+        exchange_i32(&self.signal_bit, 1)
+
+    def wake(self) -> None:
+        """Wake the sleeper."""
+        self.signal()
+
+    def sleep(self, int64_t timeout_ns) -> None:
+        """Sleep until signalled, at most `timeout_ns`, and forget the signal."""
+        raise NotImplementedError
+
+    def drain(self) -> bool:
+        """Forget the signal; True when there was one. Look for events AFTER this."""
+        return exchange_i32(&self.signal_bit, 0) != 0
+
+    @property
+    def signalled(self) -> bool:
+        """Whether the sleeper was woken and has not drained since."""
+        return load_acquire_i32(&self.signal_bit) == 1
+
+    def close(self) -> None:
+        """Release what the wake-up holds. Idempotent."""

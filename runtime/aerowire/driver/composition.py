@@ -46,7 +46,6 @@ from aerowire.ipc.counters import AtomicCounter, CountersManager
 from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.ipc.loss_report import LossReport
 from aerowire.memory.cut_watch import CutWatch
-from aerowire.system.processes import own_process_id
 
 if TYPE_CHECKING:
     from aerowire.agents.event_log import EventLog
@@ -151,7 +150,7 @@ def _build(
         error_log_length=context.error_buffer_length,
         client_liveness_timeout_ns=context.client_liveness_timeout_ns,
         start_timestamp_ms=ports.clock.now_ms(),
-        pid=own_process_id(),
+        pid=ports.processes.own_id(),
         file_page_size=context.file_page_size,
         regions=ports.regions,
     )

@@ -5,7 +5,6 @@ Agents run on native threads that never take the interpreter's lock; the conduct
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 from collections.abc import Mapping
@@ -22,7 +21,6 @@ from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.composition import DriverParts, build_driver
 from aerowire.driver.context import Context, ThreadingMode
-from aerowire.system.bus_error import survive_bus_errors
 from aerowire.system.ports import Ports
 from aerowire.system.processes import usable_cpus
 
@@ -83,7 +81,7 @@ class MediaDriver:
         idles = {role: self._idle(role) for role in _IDLE_ROLES}
         # Decides nothing here; what is none is refused all the same.
         self._idle("driver_native_resource_agent")
-        survive_bus_errors()
+        self._ports.regions.survive_lost_pages()
         self._parts: DriverParts = build_driver(
             self._context,
             self._ports,
@@ -186,7 +184,7 @@ class MediaDriver:
                 return
             self._is_closed = True
         self._termination.set()
-        atexit.unregister(self.close)
+        self._ports.processes.forget_at_exit(self.close)
         stuck = [runner.role_name for runner in reversed(self._runners) if not runner.stop(_STOP_TIMEOUT_S)]
         if self._invoker is not None:
             self._invoker.close()
@@ -223,7 +221,7 @@ class MediaDriver:
 
     def _start(self, idles: Mapping[str, IdleStrategy]) -> None:
         fork.poison(self)
-        atexit.register(self.close)
+        self._ports.processes.at_exit(self.close)
         self._parts.conductor.core.logs.check_room_for_a_log()
         if self._context.threading_mode is not ThreadingMode.INVOKER:
             self._start_threads(idles)
@@ -239,12 +237,14 @@ class MediaDriver:
             ThreadingMode.SHARED: {"shared": [sender, receiver, conductor_agent]},
         }
         names = _THREAD_NAMES[self._context.thread_naming]
+        threads = self._ports.threads
         for role, agents in groups[self._context.threading_mode].items():
             self._give_control(idles[role])
-            self._runners.append(AgentRunner(agents, self._ports.clock, idles[role], role_name=names[role], cpu=self._cpu_of(role)))
+            runner = threads.new_runner(agents, self._ports.clock, idles[role], role_name=names[role], cpu=self._cpu_of(role))
+            self._runners.append(runner)
         conductor, name, cpu = self._parts.conductor, names["commands"], self._cpu_of("commands")
         events, errors = conductor.core.events, conductor.core.errors
-        self._runners.append(AgentRunner([conductor], self._ports.clock, events, role_name=name, cpu=cpu, on_error=errors.record))
+        self._runners.append(threads.new_runner([conductor], self._ports.clock, events, role_name=name, cpu=cpu, on_error=errors.record))
         for runner in self._runners:
             runner.start()
 

@@ -13,6 +13,8 @@ from aerowire.driver.context import Context
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.simulation.network import SimulatedNetwork, SimulatedPort
+from aerowire.simulation.one_thread import SimulatedThreads, SimulatedWaiting, SimulatedWakeup
+from aerowire.simulation.processes import ProcessTable
 from aerowire.simulation.regions import AnonymousRegions
 from aerowire.system.clock import ManualClock
 from aerowire.system.interfaces import InterfaceAddress
@@ -55,6 +57,7 @@ class SimulatedHost:
         self._world = world
         self.address = address
         self.regions = AnonymousRegions()
+        self.processes = ProcessTable()
         self._sockets: list[SimulatedPort] = []
         ports = Ports(
             clock=world.clock,
@@ -63,6 +66,10 @@ class SimulatedHost:
             open_socket=self._open_socket,
             resolver=world.names.get,
             interfaces=self._interfaces,
+            processes=self.processes.begin(world.clock.now_ms()),
+            waiting=SimulatedWaiting(world.clock),
+            threads=SimulatedThreads(),
+            new_wakeup=SimulatedWakeup,
         )
         context = Context(aeron_dir=str(directory), threading_mode="INVOKER", **options)
         self.driver = MediaDriver.launch(context, ports=ports)

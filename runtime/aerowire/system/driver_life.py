@@ -38,19 +38,29 @@ class BeatingFile(Protocol):
 class DriverLife:
     """Judges whether the driver of one directory lives; remembers the last heartbeat that it has doubted."""
 
-    def __init__(self, directory: Path, clock: ClockPort, timeout_ns: int, sleep: Callable[[float], None] = time.sleep) -> None:
-        """`timeout_ns` is how old a heartbeat may be."""
-        self._directory = directory
+    def __init__(
+        self,
+        directory: Path,
+        clock: ClockPort,
+        timeout_ns: int,
+        sleep: Callable[[float], None] = time.sleep,
+        *,
+        is_lock_held: Callable[[Path], bool | None] = is_held,
+        is_running: Callable[[int], bool] = process_is_running,
+    ) -> None:
+        """`timeout_ns` is how old a heartbeat may be; the last two look at the driver's lock file and at its process."""
+        self._lock_file = directory / LOCK_FILE_NAME
         self._clock = clock
         self._timeout_ns = timeout_ns
         self._sleep = sleep
+        self._is_lock_held = is_lock_held
+        self._is_running = is_running
         self._doubted: int | None = None
 
     def is_alive(self, file: BeatingFile) -> bool:
         """Return whether the driver lives, without waiting. A heartbeat that another call has doubted is believed once it has moved on."""
         heartbeat_ms = file.heartbeat_ms
-        is_held = is_locked(self._directory)
-        if heartbeat_ms in (0, CONSUMER_HEARTBEAT_CLOSED) or is_held is False:
+        if heartbeat_ms in (0, CONSUMER_HEARTBEAT_CLOSED) or self._is_lock_held(self._lock_file) is False:
             return False
         if heartbeat_ms == self._doubted:
             return False
@@ -68,7 +78,7 @@ class DriverLife:
             return True
         if self._doubted is None or self._doubted == was_doubted:
             return False
-        if is_locked(self._directory) is None and not process_is_running(file.pid):
+        if self._is_lock_held(self._lock_file) is None and not self._is_running(file.pid):
             return False
         return beats(file, self._doubted, self._clock, BEAT_NS_MAX, self._sleep) and self.is_alive(file)
 

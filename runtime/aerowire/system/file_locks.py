@@ -18,10 +18,10 @@ def unlock_and_close(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def is_held(path: Path) -> bool | None:
-    """Return whether a living process holds a file's lock; None where nothing can be told: there is no file, or no lock."""
+def is_held(path: str | os.PathLike[str]) -> bool | None:
+    """Return whether a process holds the lock of a file; None where nothing can be told: there is no file, or no lock. Waits for none."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(Path(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:

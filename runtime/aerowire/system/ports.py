@@ -1,4 +1,4 @@
-"""All that a driver takes from outside, as one argument: the operating system's, or a simulator's."""
+"""All that a driver or a client takes from outside, as one argument: the operating system's, or a simulator's."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.socket_address import SocketAddress
 from aerowire.system.clock import SystemClock
-from aerowire.system.interfaces import InterfaceAddress, InterfaceLister, list_interfaces
 from aerowire.system.names import NameResolver, resolve_with_system
+from aerowire.system.processes import ProcessPort, SystemProcesses
 from aerowire.system.random import SeededRandom
 from aerowire.system.regions import FileRegionPort
+from aerowire.system.threads import SystemThreads, ThreadPort
+from aerowire.system.waiting import SystemWaiting, WaitPort
+from aerowire.system.wakeup import Wakeup
 
 if TYPE_CHECKING:
-    from aerowire.base.ports import ClockPort, DatagramPort, RandomPort, RegionPort
+    from collections.abc import Sequence
+
+    from aerowire.base.ports import ClockPort, DatagramPort, RandomPort, RegionPort, WakeupPort
+    from aerowire.system.interfaces import InterfaceAddress, InterfaceLister
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +47,7 @@ SocketOpener = Callable[[SocketSpec], "DatagramPort"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """Clock, randomness, files, sockets, names and interfaces of one driver."""
+    """Clock, randomness, files, sockets, names, interfaces, processes, waiting, threads and wake-ups of one driver or client."""
 
     clock: ClockPort
     random: RandomPort
@@ -49,6 +55,10 @@ class Ports:
     open_socket: SocketOpener
     resolver: NameResolver
     interfaces: InterfaceLister
+    processes: ProcessPort
+    waiting: WaitPort
+    threads: ThreadPort
+    new_wakeup: Callable[[], WakeupPort]
 
     @classmethod
     def system(cls) -> Ports:
@@ -59,8 +69,18 @@ class Ports:
             regions=FileRegionPort(),
             open_socket=open_udp_socket,
             resolver=resolve_with_system,
-            interfaces=list_interfaces,
+            interfaces=_list_interfaces,
+            processes=SystemProcesses(),
+            waiting=SystemWaiting(),
+            threads=SystemThreads(),
+            new_wakeup=Wakeup,
         )
+
+
+def _list_interfaces() -> Sequence[InterfaceAddress]:
+    from aerowire.system.interfaces import list_interfaces  # of which a client has no need
+
+    return list_interfaces()
 
 
 def open_udp_socket(spec: SocketSpec) -> DatagramPort:

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 # States of /proc/PID/stat in which a process has ended and only waits for its parent to ask: zombie, dead.
 _ENDED_STATES = "ZXx"
 # Of the fields after the name in that file: the state, and when the process began, in ticks since the machine did.
 _STATE_FIELD, _BEGIN_FIELD = 0, 19
 _CLOCK_SLACK_MS = 1_000
+
+
+class ProcessPort(Protocol):
+    """The process that a driver or a client runs in, and the other processes of its machine."""
+
+    def own_id(self) -> int:
+        """Return the id of this process."""
+        ...
+
+    def is_running(self, pid: int, *, begun_by_ms: int | None = None) -> bool:
+        """Return whether a process has the id and has not ended; with `begun_by_ms` (epoch ms) one that began later does not count."""
+        ...
+
+    def at_exit(self, function: Callable[[], object]) -> None:
+        """Keep `function`, and call it when this process ends in an orderly way; the last one that was kept first."""
+        ...
+
+    def forget_at_exit(self, function: Callable[[], object]) -> None:
+        """Drop a function that `at_exit` keeps, if it does."""
+        ...
+
+
+class SystemProcesses:
+    """The ProcessPort of the operating system."""
+
+    def own_id(self) -> int:
+        return own_process_id()
+
+    def is_running(self, pid: int, *, begun_by_ms: int | None = None) -> bool:
+        return process_is_running(pid, begun_by_ms=begun_by_ms)
+
+    def at_exit(self, function: Callable[[], object]) -> None:
+        atexit.register(function)
+
+    def forget_at_exit(self, function: Callable[[], object]) -> None:
+        atexit.unregister(function)
 
 
 def own_process_id() -> int:

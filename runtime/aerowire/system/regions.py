@@ -8,6 +8,10 @@ from pathlib import Path
 
 from aerowire.base.ports import RegionPort
 from aerowire.memory.region import Region, free_space
+from aerowire.system.bus_error import survive_bus_errors
+from aerowire.system.file_locks import is_held
+from aerowire.system.files import LogFile, identity_of
+from aerowire.system.ownership import check_owner
 
 
 class FileRegionPort(RegionPort):
@@ -45,3 +49,18 @@ class FileRegionPort(RegionPort):
 
     def free_space(self, directory: str | os.PathLike[str]) -> int:
         return free_space(directory)
+
+    def identity(self, path: str | os.PathLike[str]) -> tuple[int, int]:
+        return identity_of(Path(path))
+
+    def check_owner(self, path: str | os.PathLike[str]) -> None:
+        check_owner(Path(path))
+
+    def is_locked(self, path: str | os.PathLike[str]) -> bool | None:
+        return is_held(path)
+
+    def open_file(self, path: str | os.PathLike[str]) -> LogFile:
+        return LogFile(path, "rb")
+
+    def survive_lost_pages(self) -> None:
+        survive_bus_errors()

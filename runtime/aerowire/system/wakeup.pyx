@@ -4,12 +4,12 @@ The signaller posts its event BEFORE it signals; the sleeper drains BEFORE it lo
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 import os
 
 from aerowire.base.errors import ClosedError
-from aerowire.memory.atomics cimport exchange_i32, load_acquire_i32
+from aerowire.memory.atomics cimport exchange_i32
 
 cdef extern from "<unistd.h>" nogil:
     long write(int fd, const void* buffer, size_t length)
@@ -45,8 +45,8 @@ cdef enum:
     SLICE_MS = 50       # longest sleep between looks at pending signals (Ctrl-C)
 
 
-cdef class Wakeup:
-    """Invariant: while _signalled is 1 the descriptor is readable, but for the moments between the two steps of signal() and of drain()."""
+cdef class Wakeup(WakeupPort):
+    """Invariant: while signal_bit is 1 the descriptor is readable, but for the moments between the two steps of signal() and of drain()."""
 
     def __init__(self):
         self._read_fd = -1
@@ -61,7 +61,7 @@ cdef class Wakeup:
 
     cdef void signal(self) noexcept nogil:
         cdef uint64_t one = 1
-        if exchange_i32(&self._signalled, 1) == 0:
+        if exchange_i32(&self.signal_bit, 1) == 0:
             write(self._write_fd, &one, sizeof(one))
 
     cdef bint wait_nogil(self, int timeout_ms) noexcept nogil:
@@ -83,7 +83,7 @@ cdef class Wakeup:
         # found by the look that follows. The other way round the bit could stay set over an empty descriptor, and wake nobody again.
         cdef uint64_t buffer[8]
         read(self._read_fd, buffer, sizeof(buffer))
-        return exchange_i32(&self._signalled, 0) != 0
+        return exchange_i32(&self.signal_bit, 0) != 0
 
     def wake(self) -> None:
         """Wake the sleeper."""
@@ -117,10 +117,6 @@ cdef class Wakeup:
         """Forget the signal; True when there was one. Look for events AFTER this."""
         self._check_open()
         return self.forget()
-
-    @property
-    def signalled(self) -> bool:
-        return load_acquire_i32(&self._signalled) == 1
 
     def fileno(self) -> int:
         """Descriptor that is readable while signalled; for selectors and event loops."""

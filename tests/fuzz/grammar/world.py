@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from aerowire.system.clock import ManualClock
 from aerowire.system.interfaces import InterfaceAddress
 from aerowire.system.ports import Ports, SocketSpec
 from aerowire.system.random import SeededRandom
-from aerowire.system.regions import FileRegionPort
 from tests.support.waiting import epoch_ms
 
 HOST = "127.0.0.1"
@@ -82,10 +82,10 @@ class World:
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.errors: list[BaseException] = []
-        ports = Ports(
+        ports = replace(
+            Ports.system(),
             clock=self.clock,
             random=SeededRandom(seed),
-            regions=FileRegionPort(),
             open_socket=self._open_socket,
             resolver=lambda name: HOST if name == "localhost" else None,
             interfaces=lambda: [InterfaceAddress("lo", 1, HOST)],

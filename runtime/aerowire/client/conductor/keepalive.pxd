@@ -1,11 +1,11 @@
 # The client's sign of life and its watch over the driver's, on a thread that never needs the interpreter.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.base.ports cimport WakeupPort
 from aerowire.base.runner cimport NativeAgent
 from aerowire.ipc.counters cimport CountersReader
 from aerowire.ipc.heartbeat cimport HeartbeatWatch, LookClock
 from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
-from aerowire.system.wakeup cimport Wakeup
 
 cdef enum Liveness:
     LIVENESS_OK = 0
@@ -18,7 +18,7 @@ cdef enum Liveness:
 cdef class KeepaliveAgent(NativeAgent):
     cdef ManyToOneRingBuffer _ring
     cdef CountersReader _counters
-    cdef Wakeup _wakeup
+    cdef WakeupPort _wakeup
     cdef object _broadcast_hold
     cdef const uint8_t* _broadcast_tail
     cdef int64_t _tail_seen

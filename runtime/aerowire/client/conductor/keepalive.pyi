@@ -2,10 +2,10 @@ from typing import final
 
 from typing_extensions import Buffer
 
+from aerowire.base.ports import WakeupPort
 from aerowire.base.runner import NativeAgent
 from aerowire.ipc.counters import CountersReader
 from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
-from aerowire.system.wakeup import Wakeup
 
 OK: int
 DRIVER_TIMEOUT: int
@@ -20,7 +20,7 @@ class KeepaliveAgent(NativeAgent):
         ring: ManyToOneRingBuffer,
         counters: CountersReader,
         to_clients: Buffer,
-        wakeup: Wakeup,
+        wakeup: WakeupPort,
         *,
         client_id: int,
         driver_timeout_ms: int,

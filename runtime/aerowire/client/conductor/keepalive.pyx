@@ -8,7 +8,7 @@ said something. Aeron: ClientConductor.checkLiveness.
 from aerowire.codecs.tables.options import OPTIONS
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 
 from aerowire.codecs.native.cnc cimport (
     BROADCAST_TRAILER_LENGTH, BROADCAST_TRAILER_TAIL_OFFSET, CONSUMER_HEARTBEAT_CLOSED, COUNTER_STATE_ALLOCATED, COUNTER_STATE_UNUSED)
@@ -33,7 +33,7 @@ SERVICE_TIMEOUT = LIVENESS_SERVICE_TIMEOUT
 cdef class KeepaliveAgent(NativeAgent):
     """Changed by its own thread; the conductor reads `liveness` and retires it. Invariant: once liveness is not OK it stays as it is."""
 
-    def __init__(self, ManyToOneRingBuffer ring not None, CountersReader counters not None, to_clients, Wakeup wakeup not None, *,
+    def __init__(self, ManyToOneRingBuffer ring not None, CountersReader counters not None, to_clients, WakeupPort wakeup not None, *,
                  int64_t client_id, int64_t driver_timeout_ms, int64_t interval_ns, int64_t service_timeout_ns):
         cdef BufferView view
         self._broadcast_hold = borrow(to_clients, &view, False)
@@ -106,6 +106,10 @@ cdef class KeepaliveAgent(NativeAgent):
         return work
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
+        if load_acquire_i64(self._broadcast_tail) != self._tail_seen or lost_page_total() != self._lost_pages_seen:
+            return self._last_service_ns    # the driver has said something: at once
+        if self._liveness != LIVENESS_OK or load_acquire_i32(&self._is_retired):
+            return INT64_MAX
         return self._last_keepalive_ns + self._interval_ns
 
     cdef int check_driver(self) noexcept nogil:

@@ -1,0 +1,63 @@
+"""Threads that run agents."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from aerowire.base.runner import AgentRunner
+
+if TYPE_CHECKING:
+    from aerowire.base.agent import Agent, Sleeper
+    from aerowire.base.idle import IdleStrategy
+    from aerowire.base.ports import ClockPort
+    from aerowire.base.runner import NativeAgent
+
+ThreadFactory = Callable[[Callable[[], None], str], threading.Thread]
+
+
+class ThreadPort(Protocol):
+    """Gives agents threads of their own, or refuses to where one thread does everything."""
+
+    def new_runner(
+        self,
+        agents: Sequence[NativeAgent | Agent],
+        clock: ClockPort,
+        idle: IdleStrategy | Sleeper,
+        *,
+        role_name: str | None = None,
+        cpu: int | None = None,
+        on_start: Callable[[str], object] | None = None,
+        on_error: Callable[[Exception], object] | None = None,
+        thread_factory: ThreadFactory | None = None,
+    ) -> AgentRunner:
+        """Return a runner of the agents, as AgentRunner makes it. BlockingCallError where there are no threads."""
+        ...
+
+    def new_thread(self, target: Callable[[], None], name: str) -> threading.Thread:
+        """Return a thread that no process waits for at its end, and do not start it: a ThreadFactory. BlockingCallError as `new_runner`."""
+        ...
+
+
+class SystemThreads:
+    """The ThreadPort of the operating system."""
+
+    def new_runner(
+        self,
+        agents: Sequence[NativeAgent | Agent],
+        clock: ClockPort,
+        idle: IdleStrategy | Sleeper,
+        *,
+        role_name: str | None = None,
+        cpu: int | None = None,
+        on_start: Callable[[str], object] | None = None,
+        on_error: Callable[[Exception], object] | None = None,
+        thread_factory: ThreadFactory | None = None,
+    ) -> AgentRunner:
+        return AgentRunner(
+            agents, clock, idle, role_name=role_name, cpu=cpu, on_start=on_start, on_error=on_error, thread_factory=thread_factory
+        )
+
+    def new_thread(self, target: Callable[[], None], name: str) -> threading.Thread:
+        return threading.Thread(target=target, name=name, daemon=True)
