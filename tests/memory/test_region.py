@@ -145,3 +145,16 @@ def test_a_cut_that_an_access_shows_has_the_error_of_one_that_the_length_shows(t
         assert f"a mapped file was cut short; at {path}; expected 8192 bytes; got 4096 bytes" in str(region.lost_pages_error())
         assert region.lost_pages == 0
         assert region.find_cut()
+
+
+def test_a_shared_region_is_open_until_each_handle_is_closed(tmp_path: Path) -> None:
+    first = Region.create_file(tmp_path / "file", 4096)
+    second = first.share()
+    memoryview(first)[0] = 9
+    first.close()
+    assert (second.path, len(second), memoryview(second)[0]) == (str(tmp_path / "file"), 4096, 9)
+    os.truncate(tmp_path / "file", 0)
+    assert second.find_cut()
+    second.close()
+    with pytest.raises(ClosedError):
+        second.share()

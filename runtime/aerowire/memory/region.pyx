@@ -181,6 +181,15 @@ cdef class Region:
         part._whole = self._mapping
         return _region(part, path, None)
 
+    def share(self):
+        """Return another handle on the same pages: closing one leaves the other open, as with two mappings of one file."""
+        cdef Region other
+        if self._mapping is None:
+            raise ClosedError("region is closed", where=self._path)
+        other = _region(self._mapping, self._path, None)
+        other._device, other._inode = self._device, self._inode
+        return other
+
     cdef object hold(self):
         return self._mapping
 

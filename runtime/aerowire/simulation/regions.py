@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 class AnonymousRegions(RegionPort):
     """A disk in memory: lazily zeroed pages under path names, up to `capacity` bytes.
 
-    Changed by create and delete. A deleted region stays usable for those who hold it, as an unlinked file does.
+    Changed by create and delete. Each call of create and map returns a handle of its own, and a deleted region stays usable for those who
+    hold one, as an unlinked file does.
     """
 
     def __init__(self, capacity: int = 1 << 40) -> None:
         self._capacity = capacity
         self._regions: dict[str, Region] = {}
+        self._identities: dict[str, int] = {}
+        self._created = 0
 
     @property
     def page_size(self) -> int:
@@ -38,7 +41,9 @@ class AnonymousRegions(RegionPort):
         if length > self.free_space(path):
             raise StorageSpaceError("no room for a region", where=name, expected=f"{length} bytes", actual=self.free_space(path))
         self._regions[name] = Region.anonymous(length)
-        return self._regions[name]
+        self._created += 1
+        self._identities[name] = self._created
+        return self._regions[name].share()
 
     def map(self, path: str | PathLike[str], *, writable: bool = True, minimum_length: int = 1) -> Region:
         """Return the region of a path; MappedFileMissingError, TruncatedFileError."""
@@ -49,13 +54,14 @@ class AnonymousRegions(RegionPort):
             raise MappedFileMissingError("no such region", where=name)
         if len(region) < minimum_length:
             raise TruncatedFileError("region is too short", where=name, expected=f"at least {minimum_length} bytes", actual=len(region))
-        return region
+        return region.share()
 
     def sync(self, region: Region) -> None:
         """Return at once: this memory outlives nothing."""
 
     def delete(self, path: str | PathLike[str]) -> bool:
         """Forget a path; False when there is none."""
+        self._identities.pop(os.fspath(path), None)
         return self._regions.pop(os.fspath(path), None) is not None
 
     def free_space(self, path: str | PathLike[str]) -> int:
@@ -66,3 +72,10 @@ class AnonymousRegions(RegionPort):
     def exists(self, path: str | PathLike[str]) -> bool:
         """Return whether a path has a region."""
         return os.fspath(path) in self._regions
+
+    def identity(self, path: str | PathLike[str]) -> int:
+        """Return a number that no other region of this disk has had; MappedFileMissingError."""
+        name = os.fspath(path)
+        if name not in self._identities:
+            raise MappedFileMissingError("no such region", where=name)
+        return self._identities[name]
