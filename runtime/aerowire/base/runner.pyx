@@ -128,8 +128,16 @@ cdef class AgentInvoker:
 
     def next_deadline_ns(self) -> int:
         """Earliest deadline of all agents."""
-        return min([(<NativeAgent>agent).next_deadline_ns() if isinstance(agent, NativeAgent) else agent.next_deadline_ns()
-                    for agent in self._agents], default=INT64_MAX)
+        cdef int64_t earliest = INT64_MAX
+        cdef int64_t deadline
+        cdef int index
+        for index in range(self._count):
+            if self._native[index] == NULL:
+                deadline = self._agents[index].next_deadline_ns()
+            else:
+                deadline = (<NativeAgent>self._native[index]).next_deadline_ns()
+            earliest = min(earliest, deadline)
+        return earliest
 
     def close(self):
         """Run the on_close of every agent that was started; once.  The first error of theirs is raised when all have run."""
