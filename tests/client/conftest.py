@@ -69,7 +69,8 @@ class Stream:
 class FakeDriver:
     """Invariant: every stream's limit is its slowest subscriber's position plus half a term; 0 without one."""
 
-    def __init__(self, directory: Path, *, liveness_timeout_ns: int = 10_000_000_000) -> None:
+    def __init__(self, directory: Path, *, liveness_timeout_ns: int = 10_000_000_000, now_ms: Callable[[], int] = epoch_ms) -> None:
+        self.now_ms = now_ms
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         (directory / "publications").mkdir(exist_ok=True)
@@ -81,7 +82,7 @@ class FakeDriver:
             counters_values_length=CounterValueDecoder.ENCODED_LENGTH * COUNTERS,
             error_log_length=65536,
             client_liveness_timeout_ns=liveness_timeout_ns,
-            start_timestamp_ms=epoch_ms(),
+            start_timestamp_ms=now_ms(),
             pid=1,
             file_page_size=PAGE,
         )
@@ -99,7 +100,7 @@ class FakeDriver:
         self.term_length = TERM_LENGTH
         self.mtu_length = 1408
         self.initial_term_id = 7
-        self.ring.consumer_heartbeat_ms = epoch_ms()
+        self.ring.consumer_heartbeat_ms = now_ms()
         self.cnc.publish()
 
     # ---- duty cycle
@@ -107,7 +108,7 @@ class FakeDriver:
     def invoke(self) -> int:
         if self.is_dead:
             return 0
-        self.ring.consumer_heartbeat_ms = epoch_ms()
+        self.ring.consumer_heartbeat_ms = self.now_ms()
         work = 0
         if not self.is_deaf:
             for type_id, body in self.ring.poll(100):
@@ -138,7 +139,7 @@ class FakeDriver:
             self.heartbeats[client_id] = self.counters.allocate(
                 f"client-heartbeat: id={client_id}", CounterType.CLIENT_HEARTBEAT, registration_id=client_id
             )
-            self.counters.set_value(self.heartbeats[client_id], epoch_ms())
+            self.counters.set_value(self.heartbeats[client_id], self.now_ms())
         handler = getattr(self, f"_on_{command.name.lower()}", None)
         if handler is not None:
             handler(body)

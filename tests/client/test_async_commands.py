@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +26,8 @@ from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.cnc import CONSUMER_HEARTBEAT_CLOSED
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.system.clock import ManualClock
+from aerowire.system.ports import Ports
+from aerowire.system.waiting import SystemWaiting
 from tests.support.waiting import epoch_ms
 
 if TYPE_CHECKING:
@@ -380,22 +383,23 @@ def test_nothing_is_opened_while_the_client_closes(connect: Callable[..., Aeron]
     assert [type(error) for error in errors] == [ClosedError]
 
 
-def test_the_driver_is_told_of_the_end_once_the_close_has_lingered(
-    connect: Callable[..., Aeron], driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = connect(close_linger_duration_ns="50ms")
-    publication = client.add_publication(CHANNEL, 1)
-    lingered: list[float] = []
+def test_the_driver_is_told_of_the_end_once_the_close_has_lingered(connect: Callable[..., Aeron], driver: FakeDriver) -> None:
+    lingered: list[int] = []
 
-    def sleep(seconds: float) -> None:
-        lingered.append(seconds)
-        assert publication.is_closed
-        driver.invoke()
-        assert CommandType.CLIENT_CLOSE not in [command for command, _ in driver.commands]
+    class Waiting(SystemWaiting):
+        def sleep(self, duration_ns: int) -> None:
+            if not publication:
+                return
+            lingered.append(duration_ns)
+            assert publication[0].is_closed
+            driver.invoke()
+            assert CommandType.CLIENT_CLOSE not in [command for command, _ in driver.commands]
 
-    monkeypatch.setattr("aerowire.client.aeron.time.sleep", sleep)
+    publication: list[Publication] = []
+    client = connect(close_linger_duration_ns="50ms", ports=replace(Ports.system(), waiting=Waiting()))
+    publication.append(client.add_publication(CHANNEL, 1))
     client.close()
-    assert lingered == [0.05]
+    assert lingered == [50_000_000]
     driver.invoke()
     assert driver.commands[-1][0] == CommandType.CLIENT_CLOSE
     client.close()

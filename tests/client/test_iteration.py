@@ -15,6 +15,7 @@ from aerowire.base.errors import AerowireError, ClosedError, DriverShutdownError
 from aerowire.client import Aeron, ExclusivePublication, Subscription
 from aerowire.client.subscriptions import iteration
 from aerowire.client.subscriptions.iteration import MessageReader
+from aerowire.system.waiting import SystemWaiting
 
 if TYPE_CHECKING:
     from tests.client.conftest import FakeDriver
@@ -63,6 +64,7 @@ def test_a_loop_ends_when_the_subscription_is_closed(opened: Opened) -> None:
 def test_a_loop_ends_when_another_thread_closes_just_before_its_poll(kind: str) -> None:
     class Closing:
         is_closed = False
+        _waiting = SystemWaiting()
 
         def poll(self, *_: object) -> NoReturn:
             self.is_closed = True

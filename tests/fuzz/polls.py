@@ -17,6 +17,8 @@ from aerowire.client.subscriptions.controlled_assembler import ControlledFragmen
 from aerowire.client.subscriptions.image import Image
 from aerowire.client.subscriptions.subscription import Subscription
 from aerowire.logbuffer.log import LogBuffers
+from aerowire.system.regions import FileRegionPort
+from aerowire.system.waiting import SystemWaiting
 from tests.fuzz.target import FindingError
 
 HEADER = 32
@@ -31,6 +33,8 @@ PADDINGS_MAX = 4096  # frames of padding that one poll steps over
 
 class _Conductor:
     """Nothing else happens while a subscription waits."""
+
+    waiting = SystemWaiting()
 
     def work_while_waiting(self) -> None: ...
     def on_image_failed(self, *_: object) -> None: ...
@@ -116,6 +120,7 @@ class EveryPoll:
             stream_id=self._ids[1],
             subscriber_position_id=self._position_id,
             source_identity="aeron:ipc",
+            open_file=FileRegionPort().open_file,
         )
         subscription._add_image(image)
         return subscription, image

@@ -27,7 +27,7 @@ EXCEPTIONS = {
     # Classes that applications hold: the underscore keeps what is for other modules out of their completion and documentation.
     "aerowire.client": (
         "_add_image", "_conductor", "_context", "_end", "_ensure_open", "_frame_at", "_on_image_failed", "_reject_image", "_remove_image",
-        "_remove_images", "_retain", "_set_channel_status_id", "_wait_for_driver",
+        "_remove_images", "_retain", "_set_channel_status_id", "_wait_for_driver", "_wait_for_rejection", "_waiting",
     ),
     "aerowire.aio": (
         "_add_watch", "_aeron", "_changes", "_conductor", "_end", "_ensure_open", "_handle", "_handles", "_is_released", "_loop",

@@ -264,8 +264,8 @@ class AsyncAeron:
                 logging.getLogger(LOGGER_NAME).error("%s: %s", type(error).__name__, error)
 
         handlers = {name: _in_loop(loop, handler) for name in _HANDLERS if (handler := getattr(context, name)) is not None}
-        concluded = ClientContext(**{**vars(context), **handlers, "error_handler": _in_loop(loop, on_error)}).conclude()
-        client = await run_in_thread(lambda: Aeron(concluded), Aeron.close)
+        looped = ClientContext(**{**vars(context), **handlers, "error_handler": _in_loop(loop, on_error)})
+        client = await run_in_thread(lambda: Aeron.connect(context=looped), Aeron.close)
         made.append(cls(client, loop, LoopWatcher(loop, on_start=client._on_agent_start)))
         if failed:
             made[0]._on_error()

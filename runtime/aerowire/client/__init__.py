@@ -11,6 +11,7 @@ Publications and images touch shared memory only; everything else goes through t
 from aerowire.base.channel_builder import build_channel, initial_position
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.client.aeron import Aeron
+from aerowire.client.conductor.driver_connection import AsyncConnect, ConnectState
 from aerowire.client.conductor.driver_events_adapter import PublicationErrorFrame
 from aerowire.client.conductor.driver_files import (
     driver_file_page_size,
@@ -52,10 +53,12 @@ __all__ = [
     "NOT_CONNECTED",
     "Action",
     "Aeron",
+    "AsyncConnect",
     "Block",
     "BufferClaim",
     "ChannelUri",
     "ClientContext",
+    "ConnectState",
     "ControlledFragmentAssembler",
     "Counter",
     "ExclusivePublication",

@@ -5,11 +5,7 @@ Only this module starts threads: the native keepalive, and the conductor that sl
 
 from __future__ import annotations
 
-import atexit
 import os
-import threading
-import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -17,32 +13,33 @@ from aerowire.base import arguments, fork
 from aerowire.base.errors import AerowireError
 from aerowire.base.idle import SleepingIdleStrategy
 from aerowire.base.runner import AgentInvoker, AgentRunner
+from aerowire.base.units import INT64_MAX
 from aerowire.client.aeron_commands import AeronCommands
+from aerowire.client.conductor.async_close import AsyncClose
 from aerowire.client.conductor.conductor import ClientConductor
-from aerowire.client.conductor.driver_connection import connect_to_driver
+from aerowire.client.conductor.driver_connection import AsyncConnect, DriverConnection, DriverFile
 from aerowire.client.conductor.driver_proxy import DriverProxy
 from aerowire.client.conductor.keepalive import KeepaliveAgent
 from aerowire.client.context import ClientContext, ConcludedContext, Invoker
-from aerowire.system.bus_error import survive_bus_errors
-from aerowire.system.wakeup import Wakeup
+from aerowire.client.handles.waiting import wait_for
 
 STOP_TIMEOUT_S = 5.0
+# How often a driver that is not there yet is looked for.
+RETRY_SLEEP_MAX_S = 10e-3
 
 
 class Aeron(AeronCommands):
-    """A connection to one media driver. From `Aeron.connect`; a context manager; any thread.
+    """A connection to one media driver. From `Aeron.connect` or `Aeron.async_connect`; a context manager; any thread.
 
     Everything opened through it ends with it. When the driver dies or drops the client, everything ends by itself, and every call raises
     the DriverTimeoutError, DriverShutdownError or ClientTimeoutError that says so. In a child process made by fork() its calls raise
     ForkedProcessError.
     """
 
-    def __init__(self, context: ConcludedContext) -> None:
-        invoke = context.driver_agent_invoker.invoke if context.driver_agent_invoker is not None else None
-        survive_bus_errors()
-        driver = connect_to_driver(context.aeron_dir, context.driver_timeout_ns, invoke, is_shared=context.dir_shared)
+    def __init__(self, context: ConcludedContext, driver: DriverFile) -> None:
         cnc = driver.cnc
-        self._wakeup = Wakeup()
+        ports = context.ports
+        self._wakeup = ports.new_wakeup()
         proxy = DriverProxy(cnc.to_driver)
         self._watch = KeepaliveAgent(
             cnc.to_driver,
@@ -56,7 +53,8 @@ class Aeron(AeronCommands):
         )
         super().__init__(context, ClientConductor(context, driver, self._watch, proxy))
         self._file_page_size = cnc.file_page_size
-        self._is_stopping = False
+        self._is_closing = False
+        self._closing: AsyncClose | None = None
         self._is_forked = False
         self._runners: list[AgentRunner] = []
         self._invoker: AgentInvoker | None = None
@@ -70,34 +68,58 @@ class Aeron(AeronCommands):
             self._conductor.attach_wakeup(self._wakeup.wake)
             idle = context.idle_strategy or SleepingIdleStrategy(context.idle_sleep_duration_ns)
             self._runners = [
-                AgentRunner([self._watch], context.clock, idle, on_start=self._on_agent_start),
-                AgentRunner(
+                ports.threads.new_runner([self._watch], context.clock, idle, on_start=self._on_agent_start),
+                ports.threads.new_runner(
                     [self._conductor],
                     context.clock,
                     self._wakeup,
                     on_start=self._on_agent_start,
                     on_error=self._conductor.on_error,
-                    thread_factory=context.thread_factory or _new_thread,
+                    thread_factory=context.thread_factory or ports.threads.new_thread,
                 ),
             ]
             for runner in self._runners:
                 runner.start()
-        _open_clients.add(self)
+        # Open until it is closed, whoever still refers to it: a publication may outlive the variable that held its client.
+        ports.processes.at_exit(self.close)
 
     @classmethod
     def connect(cls, aeron_dir: str | os.PathLike[str] | None = None, *, context: ClientContext | None = None, **options: object) -> Aeron:
         """Connect to the media driver in `aeron_dir` (default: `aeron.dir`, AERON_DIR, else the user's directory in shared memory).
 
         `options` are the fields of ClientContext, or pass a `context`. Waits up to `driver_timeout_ns` (10 s) for the driver. Raises
-        DriverDirectoryMissingError, ForeignDirectoryError, DriverTimeoutError, DriverShutdownError, ConfigurationError.
+        DriverDirectoryMissingError, ForeignDirectoryError, DriverTimeoutError, DriverShutdownError, ConfigurationError, and
+        BlockingCallError in a simulated world.
         """
-        arguments.instance("context", context, ClientContext, "a ClientContext, or options as keywords")
-        if context is not None and options:
-            raise TypeError(f"pass either a context or options, not both: {', '.join(options)}")
-        chosen = context if context is not None else ClientContext.of(**options)
-        if aeron_dir is not None:
-            chosen = ClientContext(**{**vars(chosen), "aeron_dir": aeron_dir})
-        return cls(chosen.conclude())
+        concluded = _conclude(aeron_dir, context, options)
+        waiting = concluded.ports.waiting
+        waiting.require("Aeron.connect", "Aeron.async_connect")
+        pending = cls._start(concluded)
+        try:
+            wait_for(pending.poll, None, sleep_max_s=RETRY_SLEEP_MAX_S, waiting=waiting)
+        except BaseException:
+            pending.abandon()
+            raise
+        return pending.result()
+
+    @classmethod
+    def async_connect(
+        cls, aeron_dir: str | os.PathLike[str] | None = None, *, context: ClientContext | None = None, **options: object
+    ) -> AsyncConnect[Aeron]:
+        """Start to connect, as `connect`: `poll()` the result until it returns true, then take its `result()`, the client.
+
+        What keeps it from connecting within `driver_timeout_ns`, by the clock of the ports, is raised by `result()`.
+        """
+        return cls._start(_conclude(aeron_dir, context, options))
+
+    @classmethod
+    def _start(cls, context: ConcludedContext) -> AsyncConnect[Aeron]:
+        invoke = context.driver_agent_invoker.invoke if context.driver_agent_invoker is not None else None
+        context.ports.regions.survive_lost_pages()
+        connection = DriverConnection(
+            context.aeron_dir, context.driver_timeout_ns, ports=context.ports, is_shared=context.dir_shared, invoke=invoke
+        )
+        return AsyncConnect(context.aeron_dir, connection, lambda driver: cls(context, driver))
 
     # ---- the client itself
 
@@ -133,30 +155,50 @@ class Aeron(AeronCommands):
         self._conductor.ensure_open()
         return self._invoker.invoke()
 
+    def next_deadline_ns(self) -> int:
+        """Return when (ns of the client's clock) `invoke()` has work although the driver says nothing; a time that is past: now."""
+        if self._invoker is None or self._conductor.is_closed:
+            return INT64_MAX
+        return self._invoker.next_deadline_ns()
+
     def close(self) -> None:
-        """Close all publications, subscriptions and counters, take leave of the driver, stop the threads. A second call does nothing."""
+        """Close all publications, subscriptions and counters, notify the driver, stop the threads. A second call does nothing.
+
+        Raises BlockingCallError in a simulated world, before anything is closed, where `close_linger_duration_ns` has it wait.
+        """
         if self._is_forked:
             return
-        _open_clients.discard(self)
-        was_stopping, self._is_stopping = self._is_stopping, True
-        self._conductor.close()
-        if was_stopping:
+        linger_ns = self._context.close_linger_duration_ns
+        if linger_ns and (self._closing is None or not self._closing.has_lingered):
+            self._conductor.require_waiting("Aeron.close", "Aeron.async_close")
+        was_closing, self._is_closing = self._is_closing, True
+        closing = self.async_close()
+        if was_closing:
             return
         try:
-            if self._context.close_linger_duration_ns:
-                time.sleep(self._context.close_linger_duration_ns / 1e9)
+            if linger_ns and not closing.has_lingered:
+                self._conductor.waiting.sleep(linger_ns)
         finally:
-            self._conductor.leave()
-            self._stop_threads()
+            closing.finish(STOP_TIMEOUT_S)
 
-    def _stop_threads(self) -> None:
+    def async_close(self) -> AsyncClose:
+        """Start to close the client, as `close`: `poll()` the result until it returns true. Everything opened through it ends at once."""
+        self._context.ports.processes.forget_at_exit(self.close)
+        self._conductor.close()
+        if self._closing is None:
+            clock, linger_ns = self._context.clock, self._context.close_linger_duration_ns
+            self._closing = AsyncClose(self._context.aeron_dir, clock, linger_ns, leave=self._conductor.leave, stop=self._stop_threads)
+        return self._closing
+
+    def _stop_threads(self, timeout_s: float) -> bool:
+        """Stop the threads, or the invoker, and return whether they have ended."""
         if self._invoker is not None:
             self._invoker.close()
         # In a handler this is the conductor's thread, or has the lock that it waits for: it ends by itself, and the wake-up goes with it.
-        timeout_s = 0 if self._conductor.is_in_handler else STOP_TIMEOUT_S
-        stopped = [runner.stop(timeout_s) for runner in self._runners]
+        stopped = [runner.stop(0 if self._conductor.is_in_handler else timeout_s) for runner in self._runners]
         if all(stopped):
             self._wakeup.close()
+        return all(stopped)
 
     def __enter__(self) -> Self:
         return self
@@ -170,7 +212,7 @@ class Aeron(AeronCommands):
     def _on_fork(self) -> None:
         self._is_forked = True
         self._conductor.mark_forked()
-        _open_clients.discard(self)
+        self._context.ports.processes.forget_at_exit(self.close)
 
     def _on_agent_start(self, role_name: str) -> None:
         """Tell the application that one of its threads is an agent's from now on."""
@@ -182,16 +224,11 @@ class Aeron(AeronCommands):
             self._conductor.handlers.report(error)
 
 
-# Open clients and their conductors live until they are closed, whoever still refers to them: a publication may outlive the variable that
-# held its client.
-_open_clients: set[Aeron] = set()
-
-
-def _new_thread(target: Callable[[], None], name: str) -> threading.Thread:
-    return threading.Thread(target=target, name=name, daemon=True)
-
-
-@atexit.register
-def _close_all() -> None:
-    for client in list(_open_clients):
-        client.close()
+def _conclude(aeron_dir: str | os.PathLike[str] | None, context: ClientContext | None, options: dict[str, object]) -> ConcludedContext:
+    arguments.instance("context", context, ClientContext, "a ClientContext, or options as keywords")
+    if context is not None and options:
+        raise TypeError(f"pass either a context or options, not both: {', '.join(options)}")
+    chosen = context if context is not None else ClientContext.of(**options)
+    if aeron_dir is not None:
+        chosen = ClientContext(**{**vars(chosen), "aeron_dir": aeron_dir})
+    return chosen.conclude()

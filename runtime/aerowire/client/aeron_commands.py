@@ -35,7 +35,7 @@ class AeronCommands:
     """The part of a client that asks its driver for things. Any thread.
 
     A command is started by an `async_` method, which returns a Pending: many may be in flight. Its `registration_id` is the number by which
-    the `get_` and `async_remove_` methods know what it asks for.
+    the `get_` and `async_remove_` methods know what it asks for. The methods that wait raise BlockingCallError in a simulated world.
     """
 
     def __init__(self, context: ConcludedContext, conductor: ClientConductor) -> None:
@@ -50,10 +50,12 @@ class AeronCommands:
         `timeout_ns` is how long to wait; None: `driver_timeout_ns`. Raises ChannelError for a channel that is not valid, RegistrationError
         (with the driver's `error_code`) when the driver refuses, DriverTimeoutError when it does not answer.
         """
+        self._require_waiting("add_publication")
         return self._conductor.wait(self.async_add_publication(channel, stream_id), timeout_ns)
 
     def add_exclusive_publication(self, channel: str, stream_id: int, *, timeout_ns: int | str | None = None) -> ExclusivePublication:
         """Add a publication with a session of its own for one thread, and wait for the driver. As `add_publication`."""
+        self._require_waiting("add_exclusive_publication")
         return self._conductor.wait(self.async_add_exclusive_publication(channel, stream_id), timeout_ns)
 
     def add_subscription(
@@ -69,6 +71,7 @@ class AeronCommands:
 
         Raises as `add_publication`.
         """
+        self._require_waiting("add_subscription")
         pending = self.async_add_subscription(
             channel, stream_id, available_image_handler=available_image_handler, unavailable_image_handler=unavailable_image_handler
         )
@@ -149,6 +152,7 @@ class AeronCommands:
 
     def next_session_id(self, stream_id: int, *, timeout_ns: int | str | None = None) -> int:
         """Ask the driver for a session id that nobody uses on the stream."""
+        self._require_waiting("next_session_id")
         return self._conductor.wait(self.async_next_session_id(stream_id), timeout_ns)
 
     def async_next_session_id(self, stream_id: int) -> Pending[int]:
@@ -160,6 +164,7 @@ class AeronCommands:
 
     def add_counter(self, type_id: int, label: str = "", *, key: bytes = b"", timeout_ns: int | str | None = None) -> Counter:
         """Add a counter that lives as long as this client keeps it, and wait. Raises RegistrationError, CountersFullError."""
+        self._require_waiting("add_counter")
         return self._conductor.wait(self.async_add_counter(type_id, label, key=key), timeout_ns)
 
     def async_add_counter(self, type_id: int, label: str = "", *, key: bytes = b"") -> Pending[Counter]:
@@ -172,6 +177,7 @@ class AeronCommands:
         self, type_id: int, label: str = "", *, registration_id: int, key: bytes = b"", timeout_ns: int | str | None = None
     ) -> Counter:
         """Add, or find again, a counter that outlives its clients, by type and registration id; and wait."""
+        self._require_waiting("add_static_counter")
         return self._conductor.wait(self.async_add_static_counter(type_id, label, registration_id=registration_id, key=key), timeout_ns)
 
     def async_add_static_counter(self, type_id: int, label: str = "", *, registration_id: int, key: bytes = b"") -> Pending[Counter]:
@@ -216,6 +222,9 @@ class AeronCommands:
     def remove_close_handler(self, handler: int | Callable[[], object]) -> bool:
         """Remove a handler by its number, or by itself; returns whether it was there."""
         return self._conductor.handlers.remove(CLOSE, handler)
+
+    def _require_waiting(self, call: str) -> None:
+        self._conductor.require_waiting(f"Aeron.{call}", f"Aeron.async_{call}")
 
     def _found(self, registration_id: int, kind: type[T]) -> T | None:
         resource = self._conductor.find(_whole_number("registration id", registration_id, 64))

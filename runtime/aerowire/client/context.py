@@ -17,8 +17,7 @@ from aerowire.base.options import resolve_options
 from aerowire.base.version import VERSION
 from aerowire.codecs.flyweights.cnc import CLIENT_NAME_LENGTH_MAX, COUNTER_LABEL_LENGTH_MAX
 from aerowire.codecs.tables.counters import COUNTER_LABEL_SUFFIXES, CounterType
-from aerowire.system.clock import SystemClock
-from aerowire.system.processes import own_process_id
+from aerowire.system.ports import Ports
 
 if TYPE_CHECKING:
     import threading
@@ -80,13 +79,14 @@ class ClientContext:
     what ends the client; without one it is logged to `aerowire.client`. What a fragment handler raises goes to the caller of the poll, or
     to `subscriber_error_handler` where there is one.
 
-    `clock` is what keepalive, driver watch and lingering logs go by; deadlines of calls that wait are the system's. `client_lock` is a
-    lock that its holder may take again (threading.RLock, the default), or contextlib.nullcontext() where one thread does everything.
-    `idle_strategy` is the keepalive thread's (default: sleep for `idle_sleep_duration_ns`), `awaiting_idle_strategy` that of calls that
-    wait for the driver. `thread_factory(target, name)` makes the conductor's thread and does not start it. `agent_on_start(role_name)` is
-    called on each of the client's threads before it begins, or by `Aeron.connect` where an invoker does their work. The handlers of new
-    publications get channel, stream id, session id and registration id, that of subscriptions the same without a session, before the call
-    that asked for it returns.
+    `ports` are what the client takes from outside (default: the operating system's); the deadlines of calls that wait are theirs.
+    `environ` is read instead of the process's environment. `clock` (default: that of the ports) is what keepalive, driver watch and
+    lingering logs go by. `client_lock` is a lock that its holder may take again (threading.RLock, the default), or
+    contextlib.nullcontext() where one thread does everything. `idle_strategy` is the keepalive thread's (default: sleep for
+    `idle_sleep_duration_ns`), `awaiting_idle_strategy` that of calls that wait for the driver. `thread_factory(target, name)` makes the
+    conductor's thread and does not start it. `agent_on_start(role_name)` is called on each of the client's threads before it begins, or by
+    `Aeron.connect` where an invoker does their work. The handlers of new publications get channel, stream id, session id and registration
+    id, that of subscriptions the same without a session, before the call that asked for it returns.
     """
 
     aeron_dir: str | os.PathLike[str] | None = None
@@ -99,6 +99,8 @@ class ClientContext:
     close_linger_duration_ns: int | str | None = None
     pre_touch_mapped_memory: bool | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] | None = None
+    ports: Ports | None = None
     validate_channels: bool = True
     use_conductor_agent_invoker: bool = False
     driver_agent_invoker: Invoker | None = None
@@ -140,15 +142,18 @@ class ClientContext:
         """Return the context with every value settled and checked; raises ConfigurationError."""
         self.check_types()
         overrides = {option: getattr(self, name) for name, option in _OPTION_NAMES.items() if getattr(self, name) is not None}
-        values = resolve_options({"client"}, overrides, self.properties)
+        values = resolve_options({"client"}, overrides, self.properties, self.environ)
         settled = {name: values[option] for name, option in _OPTION_NAMES.items()}
-        given = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in {*_OPTION_NAMES, "properties"}}
+        others = {entry.name for entry in fields(self)} - {*_OPTION_NAMES, "properties", "environ"}
+        given = {name: getattr(self, name) for name in others}
+        ports = self.ports if self.ports is not None else Ports.system()
         concluded = ConcludedContext(
             **{
                 **given,
                 **settled,
                 "aeron_dir": str(settled["aeron_dir"] or default_aeron_dir()),
-                "clock": self.clock if self.clock is not None else SystemClock(),
+                "ports": ports,
+                "clock": self.clock if self.clock is not None else ports.clock,
             }
         )
         concluded.check()
@@ -157,6 +162,7 @@ class ClientContext:
     def check_types(self) -> None:
         """Raise WrongTypeError for a value that no option of the table describes and that cannot be used."""
         arguments.instance("idle_strategy", self.idle_strategy, IdleStrategy, "an IdleStrategy")
+        arguments.instance("ports", self.ports, Ports, "Ports")
         for name in _FUNCTIONS:
             arguments.function(name, getattr(self, name))
         for name in ("validate_channels", "use_conductor_agent_invoker"):
@@ -188,6 +194,7 @@ class ConcludedContext:
     validate_channels: bool
     use_conductor_agent_invoker: bool
     driver_agent_invoker: Invoker | None
+    ports: Ports
     clock: ClockPort
     client_lock: AbstractContextManager[object] | None
     idle_strategy: IdleStrategy | None
@@ -249,7 +256,7 @@ class ConcludedContext:
         """
         counters = cnc.counters_manager()
         said = COUNTER_LABEL_SUFFIXES[CounterType.CLIENT_HEARTBEAT].format(
-            client_name=self.client_name, version=VERSION, commit=f"aerowire pid={own_process_id()}"
+            client_name=self.client_name, version=VERSION, commit=f"aerowire pid={self.ports.processes.own_id()}"
         )
         room = COUNTER_LABEL_LENGTH_MAX - len(counters.label(counter_id))
         counters.append_label(counter_id, said[:room])

@@ -14,18 +14,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from aerowire.base import arguments
 from aerowire.base.agent import Agent
 from aerowire.base.errors import (
     AerowireError,
     BroadcastLappedError,
     ClosedError,
     DamagedBufferError,
-    DriverTimeoutError,
     RingBufferFullError,
 )
 from aerowire.base.units import INT64_MAX
 from aerowire.client.conductor import channel_status, termination
+from aerowire.client.conductor.answers import wait_for_answer
 from aerowire.client.conductor.destinations import Destinations
 from aerowire.client.conductor.driver_events_adapter import MESSAGE_LIMIT, DriverEventsAdapter
 from aerowire.client.conductor.driver_listener import DriverListener
@@ -34,7 +33,7 @@ from aerowire.client.conductor.mapped_logs import MappedLogs
 from aerowire.client.conductor.requests import Requests
 from aerowire.client.conductor.resources import Request, Resource, Resources
 from aerowire.client.handles import state
-from aerowire.client.handles.waiting import Pending, wait_for
+from aerowire.client.handles.waiting import Pending
 from aerowire.client.publications.publication import ExclusivePublication, Publication
 from aerowire.client.subscriptions.subscription import Subscription
 from aerowire.memory.cut_watch import CutWatch
@@ -49,11 +48,9 @@ if TYPE_CHECKING:
     from aerowire.client.handles.counter import Counter
     from aerowire.client.subscriptions.image import Image
     from aerowire.ipc.counters import CountersReader
+    from aerowire.system.waiting import WaitPort
 
 T = TypeVar("T")
-
-# Answers come within a driver's idle sleep, about a millisecond; a longer sleep only makes set-up slow.
-ANSWER_SLEEP_MAX_S = 1e-3
 
 
 class ClientConductor(Agent):
@@ -74,7 +71,7 @@ class ClientConductor(Agent):
         self._failure: AerowireError | None = None
         self.counters: CountersReader = cnc.counters_reader()
         self.handlers = handlers = Handlers(context)
-        self._logs = logs = MappedLogs(touches=context.pre_touch_mapped_memory, now_ns=context.clock.now_ns)
+        self._logs = logs = MappedLogs(touches=context.pre_touch_mapped_memory, now_ns=context.clock.now_ns, regions=context.ports.regions)
         self._resources = resources = Resources(logs, handlers)
         self._driver_listener = driver_listener = DriverListener(
             self, context, proxy, self.counters, resources=resources, logs=logs, handlers=handlers
@@ -150,9 +147,11 @@ class ClientConductor(Agent):
                 self.handlers.report(error)
 
     def next_deadline_ns(self) -> int:
-        """Return when (ns of the client's clock) the next lingering log is due to be let go."""
+        """Return when (ns of the client's clock) there is work without a message: now, or when a lingering log is due to be let go."""
         with self._lock:
-            return self._logs.next_deadline_ns() if self._state == state.OPEN else INT64_MAX
+            if self._state != state.OPEN:
+                return INT64_MAX
+            return 0 if self._is_behind or self._failed_images else self._logs.next_deadline_ns()
 
     @property
     def is_behind(self) -> bool:
@@ -236,19 +235,16 @@ class ClientConductor(Agent):
             self.invoke_driver()
             return pending.poll()
 
-        try:
-            limit_ns = self._context.driver_timeout_ns if timeout_ns is None else arguments.duration_ns("timeout_ns", timeout_ns)
-            if not wait_for(poll, limit_ns, sleep_max_s=ANSWER_SLEEP_MAX_S, idle=self._context.awaiting_idle_strategy):
-                raise DriverTimeoutError(
-                    f"no answer to: {pending.what}",
-                    where=self._context.aeron_dir,
-                    expected=f"an answer within {limit_ns / 1e9:g} s",
-                    hint="the driver is alive but busy or stuck" if self._state == state.OPEN else None,
-                )
-        except BaseException:
-            pending.abandon()
-            raise
-        return pending.result()
+        return wait_for_answer(pending, timeout_ns, self._context, poll=poll, is_open=lambda: self._state == state.OPEN)
+
+    @property
+    def waiting(self) -> WaitPort:
+        """The port by which calls that wait sleep."""
+        return self._context.ports.waiting
+
+    def require_waiting(self, call: str, instead: str) -> None:
+        """Raise BlockingCallError where nothing may wait, BEFORE `call` has begun anything; `instead` does not wait."""
+        self._context.ports.waiting.require(call, instead)
 
     def invoke_driver(self) -> None:
         """Have a driver without threads of its own do its work."""

@@ -20,13 +20,13 @@ from aerowire.base.errors import (
 )
 from aerowire.client.conductor.driver_checks import check_driver
 from aerowire.client.conductor.driver_proxy import DriverProxy
-from aerowire.client.context import ClientContext
+from aerowire.client.context import ClientContext, ConcludedContext
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.ipc.error_report import error_report
-from aerowire.system.clock import SystemClock
 from aerowire.system.driver_life import DriverLife
 from aerowire.system.ownership import write_error_log
+from aerowire.system.ports import Ports
 
 Directory = str | os.PathLike[str] | None
 
@@ -41,45 +41,52 @@ _INACTIVE = (
 )
 
 
-def is_driver_active(aeron_dir: Directory = None, *, timeout_ns: int | None = None) -> bool:
+def is_driver_active(
+    aeron_dir: Directory = None, *, timeout_ns: int | None = None, watches: bool = True, ports: Ports | None = None
+) -> bool:
     """Return whether a driver lives in `aeron_dir` (default as in `Aeron.connect`): its heartbeat is at most `timeout_ns` old.
 
     None is `driver_timeout_ns`. The heartbeat of a driver that may live nonetheless, because the wall clock was set, is watched for up to
-    1.2 s. Raises ForeignDirectoryError where the file is not a driver's.
+    1.2 s; unless `watches` is false, then the call does not wait, and such a driver counts as dead. `ports` (default: the operating
+    system's) are where the directory is. Raises ForeignDirectoryError where the file is not a driver's, and BlockingCallError in a
+    simulated world, where only `watches=False` is possible.
     """
     try:
-        with _running(aeron_dir, timeout_ns):
+        with _running("is_driver_active", aeron_dir, ports, timeout_ns=timeout_ns, watches=watches):
             return True
     except _INACTIVE:
         return False
 
 
-def request_driver_termination(aeron_dir: Directory = None, token: bytes = b"") -> None:
+def request_driver_termination(
+    aeron_dir: Directory = None, token: bytes = b"", *, watches: bool = True, ports: Ports | None = None
+) -> None:
     """Ask the driver in `aeron_dir` (default as in `Aeron.connect`) to end; does not wait until it has.
 
     The driver ends only if its termination validator (`aeron.driver.termination.validator`) accepts the token: by default it accepts none.
-    Raises DriverDirectoryMissingError where there is no driver, DriverTimeoutError or DriverShutdownError where it lives no more, and
-    RingBufferFullError when it takes no commands.
+    `watches` and `ports` as in `is_driver_active`. Raises DriverDirectoryMissingError where there is no driver, DriverTimeoutError or
+    DriverShutdownError where it lives no more, and RingBufferFullError when it takes no commands.
     """
-    with _running(aeron_dir) as cnc:
+    with _running("request_driver_termination", aeron_dir, ports, watches=watches) as cnc:
         DriverProxy(cnc.to_driver).terminate_driver(token)
 
 
-def next_correlation_id(aeron_dir: Directory = None) -> int:
+def next_correlation_id(aeron_dir: Directory = None, *, watches: bool = True, ports: Ports | None = None) -> int:
     """Return a number that no command or client of the driver has or gets. Raises as `request_driver_termination`."""
-    with _running(aeron_dir) as cnc:
+    with _running("next_correlation_id", aeron_dir, ports, watches=watches) as cnc:
         return cnc.to_driver.next_correlation_id()
 
 
-def driver_file_page_size(aeron_dir: Directory = None) -> int:
+def driver_file_page_size(aeron_dir: Directory = None, *, watches: bool = True, ports: Ports | None = None) -> int:
     """Return to how many bytes the driver rounds the length of its files. Raises as `request_driver_termination`."""
-    with _running(aeron_dir) as cnc:
+    with _running("driver_file_page_size", aeron_dir, ports, watches=watches) as cnc:
         return cnc.file_page_size
 
 
-def print_error_log(aeron_dir: Directory = None, out: TextIO | None = None) -> int:
+def print_error_log(aeron_dir: Directory = None, out: TextIO | None = None, *, ports: Ports | None = None) -> int:
     """Write the driver's distinct errors to `out` (default: standard output), whether it lives or not; return how many there are."""
-    with CncFile.map(_cnc_path(aeron_dir)) as cnc:
+    settled = ClientContext(aeron_dir=aeron_dir, ports=ports).conclude()
+    with CncFile.map(_cnc_path(settled), regions=settled.ports.regions) as cnc:
         errors = read_errors(cnc.error_log_buffer)
     (out or sys.stdout).write(error_report(errors))
     return len(errors)
@@ -87,7 +94,7 @@ def print_error_log(aeron_dir: Directory = None, out: TextIO | None = None) -> i
 
 def save_error_log(aeron_dir: Directory = None, directory: Directory = None) -> Path | None:
     """Write the driver's distinct errors to a file in `directory` (default: beside the driver's); return its path, None without errors."""
-    path = _cnc_path(aeron_dir)
+    path = _cnc_path(ClientContext(aeron_dir=aeron_dir).conclude())
     with CncFile.map(path) as cnc:
         errors = read_errors(cnc.error_log_buffer)
     if not errors:
@@ -97,15 +104,27 @@ def save_error_log(aeron_dir: Directory = None, directory: Directory = None) -> 
 
 
 @contextmanager
-def _running(aeron_dir: Directory, timeout_ns: int | None = None) -> Iterator[CncFile]:
-    settled = ClientContext(aeron_dir=aeron_dir).conclude()
+def _running(
+    call: str, aeron_dir: Directory, ports: Ports | None, *, timeout_ns: int | None = None, watches: bool = True
+) -> Iterator[CncFile]:
+    settled = ClientContext(aeron_dir=aeron_dir, ports=ports).conclude()
+    found = settled.ports
+    if watches:
+        found.waiting.require(call, f"{call}(watches=False)")
     limit_ns = settled.driver_timeout_ns if timeout_ns is None else timeout_ns
-    with CncFile.map(Path(settled.aeron_dir) / CNC_FILE_NAME) as cnc:
-        clock = SystemClock()
-        life = DriverLife(Path(settled.aeron_dir), clock, limit_ns)
-        check_driver(cnc, life.await_life(cnc), clock, limit_ns)
+    path = _cnc_path(settled)
+    with CncFile.map(path, regions=found.regions) as cnc:
+        life = DriverLife(
+            path.parent,
+            found.clock,
+            limit_ns,
+            lambda duration_s: found.waiting.sleep(round(duration_s * 1e9)),
+            is_lock_held=found.regions.is_locked,
+            is_running=found.processes.is_running,
+        )
+        check_driver(cnc, life.await_life(cnc) if watches else life.is_alive(cnc), found.clock, limit_ns)
         yield cnc
 
 
-def _cnc_path(aeron_dir: Directory) -> Path:
-    return Path(ClientContext(aeron_dir=aeron_dir).conclude().aeron_dir) / CNC_FILE_NAME
+def _cnc_path(settled: ConcludedContext) -> Path:
+    return Path(settled.aeron_dir) / CNC_FILE_NAME

@@ -136,6 +136,7 @@ class DriverListener:
                 stream_id=stream_id,
                 subscriber_position_id=position_id,
                 source_identity=source_identity,
+                open_file=self._context.ports.regions.open_file,
                 subscriber_error_handler=self._context.subscriber_error_handler,
             )
         except Exception as error:

@@ -15,6 +15,7 @@ from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
 from aerowire.logbuffer.log import LogBuffers
 
 if TYPE_CHECKING:
+    from aerowire.base.ports import RegionPort
     from aerowire.memory.region import Region
 
 # A log that an explicit close frees stays mapped this long: another thread may be in the middle of it. Aeron: EXPLICIT_CLOSE_LINGER_NS.
@@ -24,8 +25,9 @@ CLOSE_LINGER_NS = 1_000_000_000
 class MappedLogs:
     """Maps each log once for all that use it. Invariant: a log is mapped while a handle or a lingering holder refers to it."""
 
-    def __init__(self, *, touches: bool, now_ns: Callable[[], int]) -> None:
+    def __init__(self, *, touches: bool, now_ns: Callable[[], int], regions: RegionPort) -> None:
         self._touches = touches
+        self._regions = regions
         self._now_ns = now_ns
         self._logs: weakref.WeakValueDictionary[int, LogBuffers] = weakref.WeakValueDictionary()
         self._lingering: list[tuple[int, object]] = []
@@ -34,7 +36,7 @@ class MappedLogs:
         """Return the log of a stream; raises what mapping its file raises."""
         logs = self._logs.get(registration_id)
         if logs is None or _has_lost_pages(logs):
-            logs = LogBuffers.map(log_file)
+            logs = LogBuffers.map(log_file, regions=self._regions)
             if logs.region is not None:
                 logs.region.guard()
             if self._touches:
@@ -78,7 +80,7 @@ class MappedLogs:
 
     def next_deadline_ns(self) -> int:
         """Return when (ns of the client's clock) the next lingering log is due."""
-        return min((deadline for deadline, _ in self._lingering), default=INT64_MAX)
+        return min(deadline for deadline, _ in self._lingering) if self._lingering else INT64_MAX
 
     def release_all(self) -> None:
         """Let go of everything that lingers, at once."""

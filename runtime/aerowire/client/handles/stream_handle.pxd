@@ -10,3 +10,6 @@ cdef class StreamHandle(Handle):
     cdef readonly int32_t stream_id
     cdef readonly int64_t registration_id
     cdef readonly int32_t channel_status_id
+
+    # Raise BlockingCallError where nothing may wait; `instead` does not.
+    cdef int require_waiting(self, str call, str instead) except -1

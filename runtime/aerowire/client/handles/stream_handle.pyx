@@ -30,10 +30,12 @@ cdef class StreamHandle(Handle):
 
         Returns its registration id, which `remove_destination` takes. Raises ChannelError, RegistrationError, DriverTimeoutError.
         """
+        self.require_waiting("add_destination", "async_add_destination")
         return self.conductor.wait(self.async_add_destination(channel))
 
     def remove_destination(self, destination):
         """Remove a destination, by its channel or by its registration id (publications only), and wait for the driver. Raises RegistrationError."""
+        self.require_waiting("remove_destination", "async_remove_destination")
         self.conductor.wait(self.async_remove_destination(destination))
 
     def async_add_destination(self, str channel not None):
@@ -49,3 +51,17 @@ cdef class StreamHandle(Handle):
     def close(self):
         """Give it back to the driver. A second call does nothing."""
         raise NotImplementedError("a stream's handle is a publication or a subscription")
+
+    @property
+    def _waiting(self):
+        """The port by which a call that waits sleeps."""
+        return self.conductor.waiting
+
+    def _wait_for_driver(self):
+        """Have a driver and a conductor that live in this thread do their work, for a call that waits for messages or room."""
+        self.conductor.work_while_waiting()
+
+    cdef int require_waiting(self, str call, str instead) except -1:
+        cdef str name = type(self).__name__
+        self.conductor.require_waiting(f"{name}.{call}", f"{name}.{instead}")
+        return 0

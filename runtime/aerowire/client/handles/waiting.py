@@ -5,9 +5,10 @@ Every operation of the client is start, poll, result; the blocking form is `wait
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from aerowire.system.waiting import SystemWaiting, WaitPort
 
 T = TypeVar("T")
 
@@ -22,22 +23,24 @@ def wait_for(
     *,
     sleep_max_s: float = SLEEP_MAX_S,
     idle: Callable[[int], None] | None = None,
+    waiting: WaitPort | None = None,
 ) -> bool:
     """Call `poll` until it returns true or `timeout_ns` (None: for ever) is over; return what it returned last.
 
     Between calls the thread sleeps without the interpreter lock, from 20 us doubling up to `sleep_max_s`, so that
     signal handlers run and other threads go on; or it calls `idle(0)`, an idle strategy, if there is one.
-    What `poll` or a signal handler raises goes to the caller.
+    `waiting` is the port to sleep by; None: the operating system's. What `poll` or a signal handler raises goes to the caller.
     """
-    deadline_ns = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
+    waiting = SystemWaiting() if waiting is None else waiting
+    deadline_ns = None if timeout_ns is None else waiting.now_ns() + timeout_ns
     sleep_s = SLEEP_MIN_S
     while not poll():
-        if deadline_ns is not None and time.monotonic_ns() >= deadline_ns:
+        if deadline_ns is not None and waiting.now_ns() >= deadline_ns:
             return poll()
         if idle is not None:
             idle(0)
             continue
-        time.sleep(sleep_s)
+        waiting.sleep(round(sleep_s * 1e9))
         sleep_s = min(sleep_s * 2, sleep_max_s, SLEEP_MAX_S)
     return True
 

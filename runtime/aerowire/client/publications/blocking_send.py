@@ -6,7 +6,6 @@ Knows results of offers and time; nothing of logs.
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +20,16 @@ SEND_TIMEOUT_NS = 5_000_000_000
 
 # What a subscriber that is running needs to catch up; beyond that the thread sleeps between its tries.
 SPINS = 100
-SLEEP_MIN_S = 10e-6
-SLEEP_MAX_S = 1e-3
+SLEEP_MIN_NS = 10_000
+SLEEP_MAX_NS = 1_000_000
 
 
 def send_waiting(publication: PublicationBase, attempt: Callable[[], int], result: int, timeout: int | str | None) -> int:
     """Call `attempt` until it returns a position, and return that; `result` is what the first one returned."""
     timeout_ns = None if timeout is None else arguments.duration_ns("timeout_ns", timeout)
-    deadline_ns = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
-    tries, sleep_s = 0, SLEEP_MIN_S
+    waiting = publication._waiting
+    deadline_ns = None if timeout_ns is None else waiting.now_ns() + timeout_ns
+    tries, sleep_ns = 0, SLEEP_MIN_NS
     while result <= 0:
         if result == publication.MAX_POSITION_EXCEEDED:
             raise MaxPositionExceededError(
@@ -39,13 +39,13 @@ def send_waiting(publication: PublicationBase, attempt: Callable[[], int], resul
                 actual=publication.position,
                 hint="add a publication with another session, or with a longer term-length",
             )
-        if deadline_ns is not None and time.monotonic_ns() >= deadline_ns:
+        if deadline_ns is not None and waiting.now_ns() >= deadline_ns:
             raise _timeout(publication, result, timeout_ns)
         publication._wait_for_driver()
         tries += 1
         if tries > SPINS and result != publication.ADMIN_ACTION:
-            time.sleep(sleep_s)
-            sleep_s = min(sleep_s * 2, SLEEP_MAX_S)
+            waiting.sleep(sleep_ns)
+            sleep_ns = min(sleep_ns * 2, SLEEP_MAX_NS)
         result = attempt()
     return result
 

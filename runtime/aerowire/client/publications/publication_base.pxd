@@ -12,6 +12,7 @@ cdef class PublicationBase(StreamHandle):
     cdef object _hold                   # the log's mapping and the counters' buffers
     cdef const int64_t* limit
     cdef Numbers _numbers               # positions that offer() returned
+    cdef bint _refuses_waiting          # send() raises: nothing may wait in this thread
     cdef readonly int32_t session_id
     cdef readonly int64_t original_registration_id
     cdef readonly int32_t position_limit_id

@@ -81,6 +81,7 @@ cdef class PublicationBase(StreamHandle):
         if self.limit is NULL:
             raise ValueError(f"position limit counter {position_limit_id} is outside the counters buffer")
         self.conductor = conductor
+        self._refuses_waiting = conductor.waiting.is_refused
         self.logs = logs
         self._hold = (logs.hold(), counters)
         self.channel = channel
@@ -101,10 +102,6 @@ cdef class PublicationBase(StreamHandle):
     def _repr_html_(self):
         """Render as a table, for notebooks."""
         return publication_html(self)
-
-    def _wait_for_driver(self):
-        """Have a driver and a conductor that live in this thread do their work: what may move the limit that `send` waits for."""
-        self.conductor.work_while_waiting()
 
     def __repr__(self):
         return (f"{type(self).__name__}(channel={self.channel!r}, stream_id={self.stream_id}, session_id={self.session_id}, "
@@ -171,11 +168,14 @@ cdef class PublicationBase(StreamHandle):
         """As `offer`, but wait until the message is taken; returns its position.
 
         `timeout_ns` is how long to wait, a number or a text such as "500ms"; None: for ever. A signal's handler may end the wait by raising. Raises NotConnectedError when there was no
-        subscriber in time, BackPressureError when they did not keep up, MaxPositionExceededError, PublicationClosedError, MessageTooLongError.
+        subscriber in time, BackPressureError when they did not keep up, MaxPositionExceededError, PublicationClosedError, MessageTooLongError,
+        and BlockingCallError in a simulated world.
         """
         cdef int64_t result
         if self.handle_state != STATE_OPEN:
             self.raise_not_open()
+        if self._refuses_waiting:
+            self.require_waiting("send", "offer")
         result = self.offer_buffer(buffer, 0, None, reserved_value)
         if result > 0:
             return result
@@ -183,6 +183,8 @@ cdef class PublicationBase(StreamHandle):
 
     def send_many(self, messages, *, timeout_ns=SEND_TIMEOUT_NS):
         """As `offer_many`, but wait until all messages are taken; errors as `send`, after `timeout_ns` without any of them taken."""
+        if self._refuses_waiting:
+            self.require_waiting("send_many", "offer_many")
         send_all(self, messages, timeout_ns)
 
     def try_claim(self, length):

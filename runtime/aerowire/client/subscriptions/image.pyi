@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from io import FileIO
 from typing import Any, final
 
 import numpy
@@ -9,12 +10,11 @@ from aerowire.client.subscriptions.batch import FragmentBatch
 from aerowire.client.subscriptions.block import Block
 from aerowire.client.subscriptions.header import Header
 from aerowire.client.subscriptions.image_base import ImageBase
-from aerowire.system.files import LogFile
 
 _FragmentHandler = Callable[[memoryview, int, int, Header], object]
 _ControlledHandler = Callable[[memoryview, int, int, Header], Action | None]
 _BlockHandler = Callable[[memoryview, int, int, int, int], object]
-_RawBlockHandler = Callable[[LogFile, int, memoryview, int, int, int, int], object]
+_RawBlockHandler = Callable[[FileIO, int, memoryview, int, int, int, int], object]
 
 @final
 class Image(ImageBase):

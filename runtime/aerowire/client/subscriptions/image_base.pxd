@@ -27,6 +27,7 @@ cdef class ImageBase(Handle):
     cdef object _subscription           # weak
     cdef object subscriber_error_handler    # None: what a handler raises goes to the poll's caller
     cdef object _file                   # the log's file, once raw_poll has asked for it
+    cdef object _open_file              # opens it by its path
     cdef int fragments_read             # by the last poll
     cdef bint is_polling
     cdef bint is_behind                 # the last poll ended at its limit: there is more, and the writer is far enough ahead to read on
@@ -48,6 +49,7 @@ cdef class ImageBase(Handle):
     cdef LogBuffers log_buffers(self)
     cdef CountersReader position_counters(self)
     cdef object log_file(self)
+    cdef object live_subscription(self)         # of an open image; raises where there is none
     cdef object end_result(self)                # 0 where the stream has gone; raises what is to be raised otherwise
     cdef int require_idle(self) except -1
     cdef int64_t current_position(self) noexcept nogil

@@ -1,13 +1,14 @@
 from collections.abc import Callable
+from io import FileIO
 
 from typing_extensions import disjoint_base
 
 from aerowire.base.errors import MalformedFrameError
 from aerowire.client.handles.state import Handle
+from aerowire.client.handles.waiting import Pending
 from aerowire.client.subscriptions.subscription import Subscription
 from aerowire.ipc.counters import CountersReader
 from aerowire.logbuffer.log import LogBuffers
-from aerowire.system.files import LogFile
 
 @disjoint_base
 class ImageBase(Handle):
@@ -22,6 +23,7 @@ class ImageBase(Handle):
         stream_id: int,
         subscriber_position_id: int,
         source_identity: str,
+        open_file: Callable[[str], FileIO],
         subscriber_error_handler: Callable[[Exception], object] | None = None,
     ) -> None: ...
     @property
@@ -59,6 +61,7 @@ class ImageBase(Handle):
     @property
     def failure(self) -> MalformedFrameError | None: ...
     @property
-    def file(self) -> LogFile: ...
+    def file(self) -> FileIO: ...
     def reject(self, reason: str) -> None: ...
+    def async_reject(self, reason: str) -> Pending[None]: ...
     def _repr_html_(self) -> str: ...

@@ -17,7 +17,6 @@ import weakref
 
 from aerowire.base.errors import AerowireError, MalformedFrameError
 from aerowire.client.handles.html import image_html
-from aerowire.system.files import LogFile
 
 
 cdef class ImageBase(Handle):
@@ -28,7 +27,7 @@ cdef class ImageBase(Handle):
 
     def __init__(self, subscription, LogBuffers logs not None, CountersReader counters not None, *, int64_t correlation_id,
                  int32_t session_id, int32_t stream_id, int32_t subscriber_position_id, str source_identity not None,
-                 subscriber_error_handler=None):
+                 open_file, subscriber_error_handler=None):
         cdef Mapping mapping = logs.hold()
         cdef int64_t start
         self.subscriber_position = counters.value_address(subscriber_position_id)
@@ -43,6 +42,7 @@ cdef class ImageBase(Handle):
         self.stream_id = stream_id
         self.subscriber_position_id = subscriber_position_id
         self.source_identity = source_identity
+        self._open_file = open_file
         self.initial_term_id = logs.initial_term_id
         self.term_buffer_length = logs.term_length
         self.mtu_length = logs.mtu_length
@@ -128,11 +128,18 @@ cdef class ImageBase(Handle):
 
         The publisher's client hears of it in its `publication_error_frame_handler`. Raises RegistrationError.
         """
+        self.live_subscription()._wait_for_rejection(self.correlation_id, self.current_position(), reason)
+
+    def async_reject(self, str reason not None):
+        """Start to have the driver drop the image, as `reject`: `poll()` the result until it returns true."""
+        return self.live_subscription()._reject_image(self.correlation_id, self.current_position(), reason)
+
+    cdef object live_subscription(self):
         subscription = self.subscription
         self._ensure_open()
         if subscription is None:
             raise AerowireError("an image without its subscription cannot be rejected", where=self)
-        subscription._reject_image(self.correlation_id, self.current_position(), reason)
+        return subscription
 
     cdef LogBuffers log_buffers(self):
         return self._logs
@@ -142,7 +149,7 @@ cdef class ImageBase(Handle):
 
     cdef object log_file(self):
         if self._file is None:
-            self._file = LogFile(self._logs.path, "rb")
+            self._file = self._open_file(self._logs.path)
         return self._file
 
     cdef object end_result(self):

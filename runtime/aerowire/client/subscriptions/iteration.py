@@ -6,7 +6,6 @@ next one. Knows polls and blocks; nothing of logs.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 # Polls without a message before the thread begins to sleep, and how long it sleeps: what a publisher that is running leaves between two.
 SPINS = 100
-SLEEP_MIN_S = 10e-6
-SLEEP_MAX_S = 1e-3
+SLEEP_MIN_NS = 10_000
+SLEEP_MAX_NS = 1_000_000
 
 # Fragments without a message between them that are taken after the time is up, because a message may be among them that is there already.
 # The longest message has no more where frames carry 256 bytes or more.
@@ -47,12 +46,13 @@ class _Waiter:
 
     def __init__(self, subscription: Subscription, timeout: int | str | None) -> None:
         self._subscription = subscription
+        self._waiting = subscription._waiting
         self._timeout_ns = None if timeout is None else arguments.duration_ns("timeout_ns", timeout)
         self.start_over()
 
     def start_over(self) -> None:
-        self._deadline_ns = None if self._timeout_ns is None else time.monotonic_ns() + self._timeout_ns
-        self._tries, self._sleep_s = 0, SLEEP_MIN_S
+        self._deadline_ns = None if self._timeout_ns is None else self._waiting.now_ns() + self._timeout_ns
+        self._tries, self._sleep_ns = 0, SLEEP_MIN_NS
         self._fragments = 0
 
     def is_over(self, fragments: int) -> bool:
@@ -60,15 +60,15 @@ class _Waiter:
         self._fragments += fragments
         if fragments and self._fragments < FRAGMENTS_MAX:
             return False  # a caller that takes what is there gets all of it, whatever the timeout
-        if self._deadline_ns is not None and time.monotonic_ns() >= self._deadline_ns:
+        if self._deadline_ns is not None and self._waiting.now_ns() >= self._deadline_ns:
             return True
         if fragments:
             return False
         self._subscription._wait_for_driver()
         self._tries += 1
         if self._tries > SPINS:
-            time.sleep(self._sleep_s)
-            self._sleep_s = min(self._sleep_s * 2, SLEEP_MAX_S)
+            self._waiting.sleep(self._sleep_ns)
+            self._sleep_ns = min(self._sleep_ns * 2, SLEEP_MAX_NS)
         return False
 
 

@@ -13,6 +13,7 @@ cdef class Subscription(StreamHandle):
     cdef readonly object available_image_handler
     cdef readonly object unavailable_image_handler
 
-    cdef object reader(self)
+    # What `call`, a loop over messages, reads by; raises where nothing may wait, and the timeout is not 0.
+    cdef object reader(self, object timeout, str call)
     cdef int64_t poll_all_frames(self, object handler, int32_t length_limit, bint is_raw) except -1
     cdef Py_ssize_t start_index(self, Py_ssize_t count) noexcept

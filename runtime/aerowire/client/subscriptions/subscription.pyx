@@ -13,6 +13,7 @@ from aerowire.client.subscriptions.fixed_length_rows cimport FixedLengthRows, po
 from aerowire.client.handles.state cimport STATE_OPEN
 from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_NO_ID_ALLOCATED
 
+from aerowire.base.arguments import duration_ns
 from aerowire.client.handles.html import subscription_html
 from aerowire.client.subscriptions.iteration import MessageReader
 
@@ -52,24 +53,21 @@ cdef class Subscription(StreamHandle):
         """Return an iterator over whole messages as bytes; it waits for each, and ends when none has come for `timeout_ns` (a number, or
         a text such as "500ms"; None: never).
 
-        It ends when the subscription is closed, and raises what ends the client. A message counts as read when the loop gets it.
+        It ends when the subscription is closed, and raises what ends the client. A message counts as read when the loop gets it. In a
+        simulated world it raises BlockingCallError unless `timeout_ns` is 0.
         """
-        return self.reader().messages(self, timeout_ns)
+        return self.reader(timeout_ns, "messages").messages(self, timeout_ns)
 
     def views(self, *, timeout_ns=None):
         """As `messages`, without copying: each message is a read-only memoryview that is valid until the next one is asked for.
 
         Until the loop is done with a block of the log, its publisher cannot write there again, and other polls of the subscription raise.
         """
-        return self.reader().views(self, timeout_ns)
+        return self.reader(timeout_ns, "views").views(self, timeout_ns)
 
     def _repr_html_(self):
         """Render as a table, for notebooks."""
         return subscription_html(self)
-
-    def _wait_for_driver(self):
-        """Have a driver and a conductor that live in this thread do their work: what brings images and messages."""
-        self.conductor.work_while_waiting()
 
     def __repr__(self):
         return (f"Subscription(channel={self.channel!r}, stream_id={self.stream_id}, registration_id={self.registration_id}, "
@@ -282,10 +280,17 @@ cdef class Subscription(StreamHandle):
         self.conductor.on_image_failed(self, image)
 
     def _reject_image(self, int64_t correlation_id, int64_t position, str reason not None):
-        """Image: have the driver reject one of the images, and wait for it."""
-        self.conductor.wait(self.conductor.requests.start_rejection(correlation_id, position, reason))
+        """Image: start to have the driver reject one of the images."""
+        return self.conductor.requests.start_rejection(correlation_id, position, reason)
 
-    cdef object reader(self):
+    def _wait_for_rejection(self, int64_t correlation_id, int64_t position, str reason not None):
+        """Image: have the driver reject one of the images, and wait for it."""
+        self.conductor.require_waiting("Image.reject", "Image.async_reject")
+        self.conductor.wait(self._reject_image(correlation_id, position, reason))
+
+    cdef object reader(self, object timeout, str call):
+        if self.conductor.waiting.is_refused and (timeout is None or duration_ns("timeout_ns", timeout) > 0):
+            self.require_waiting(call, "poll, or messages(timeout_ns=0)")
         if self._reader is None:
             self._reader = MessageReader()
         return self._reader
