@@ -24,7 +24,7 @@ from aerowire.logbuffer.log import LogBuffers
 from aerowire.simulation.world import SimulatedWorld
 from aerowire.system.ports import Ports, SocketSpec
 from aerowire.system.regions import FileRegionPort
-from tests.support.simulated_client import STREAM, SimulatedClient
+from tests.support.stream_client import STREAM, StreamClient
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -42,7 +42,7 @@ class Stage:
     """A driver in virtual time, a client of it, and a socket of another machine's."""
 
     world: SimulatedWorld
-    client: SimulatedClient
+    client: StreamClient
     peer: DatagramPort
     arrived: list[tuple[bytes, tuple[str, int]]]
 
@@ -75,15 +75,14 @@ class Stage:
     def publish(self, channel: str = PUBLISHED) -> tuple[Any, tuple[str, int]]:
         """Add a publication; return its SETUP and where that comes from."""
         self.client.publish(channel)
-        self.run(SECOND, lambda: self.client.appender is not None and self.arrived)
+        self.run(SECOND, lambda: self.client.publication is not None and self.arrived)
         packet, source = self.arrived[0]
         self.arrived.clear()
         return transport.SetupDecoder(packet), source
 
-    def subscribe(self, channel: str = SUBSCRIBED) -> int:
-        registration_id = self.client.subscribe(channel)
+    def subscribe(self, channel: str = SUBSCRIBED) -> None:
+        self.client.subscribe(channel)
         self.run(MS)
-        return registration_id
 
     def set_up(self, term_length: int = TERM_LENGTH) -> None:
         """Send what begins a stream, and let an image come of it."""
@@ -102,9 +101,8 @@ class Stage:
 
     def offer(self, count: int = 100) -> int:
         """Offer messages until one is refused; return how many were taken."""
-        assert self.client.appender is not None
         for taken in range(count):
-            if self.client.appender.append(MESSAGE) <= 0:
+            if self.client.offer(MESSAGE) <= 0:
                 return taken
         return count
 
@@ -154,9 +152,7 @@ def stage(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
         world = SimulatedWorld(directory, seed=1)
         worlds.append(world)
         host = world.add_host(HERE[0], environ={}, properties={"aeron.term.buffer.length": "64k", **(properties or {})})
-        client = SimulatedClient(host)
-        world.add_actor(client.poll_responses)
-        return Stage(world, client, world.network.open_port(PEER), [])
+        return Stage(world, StreamClient(host, reads=False), world.network.open_port(PEER), [])
 
     yield start
     for world in worlds:
@@ -244,7 +240,7 @@ def test_a_window_bounds_a_publisher_within_the_machine(stage: Callable[..., Sta
     opened = stage({"aeron.ipc.term.buffer.length": "64k", **properties})
     opened.client.subscribe("aeron:ipc")
     opened.client.publish("aeron:ipc")
-    opened.run(SECOND, lambda: opened.client.image is not None and opened.client.appender is not None)
+    opened.run(SECOND, lambda: opened.client.has_image and opened.client.publication is not None)
     opened.run(MS)
     assert opened.offer() == taken
 
@@ -298,7 +294,7 @@ def test_a_unicast_stream_waits_for_whom_the_options_say(stage: Callable[..., St
 def test_a_group_waits_for_whom_the_options_say(stage: Callable[..., Stage], properties: dict[str, str], is_slowest: bool) -> None:
     opened = stage(properties)
     opened.client.publish(MDC)
-    opened.run(SECOND, lambda: opened.client.appender is not None)
+    opened.run(SECOND, lambda: opened.client.publication is not None)
     # A receiver says that it is there; what it hears then is a SETUP.
     key = next(item.key for item in opened.client.counters.for_each() if item.type_id == CounterType.SND_POS)
     hello = transport.StatusMessageEncoder.encode(
@@ -363,14 +359,13 @@ def test_a_stream_that_ended_is_joined_again(stage: Callable[..., Stage], proper
     opened = stage({"aeron.image.liveness.timeout": "1s", **properties})
     opened.subscribe()
     opened.set_up()
-    first = opened.client.image_id
-    assert first >= 0
-    for _ in range(5):
-        opened.client.keep_alive()
-        opened.run(SECOND)
-    assert opened.client.image is None
+    first = opened.client.image
+    assert first is not None
+    opened.run(5 * SECOND)
+    assert not opened.client.has_image
     opened.set_up()
-    assert (opened.client.image is not None, opened.client.image_id != first) == (comes_again, comes_again)
+    assert opened.client.has_image == comes_again
+    assert opened.client.image is None or opened.client.image.correlation_id != first.correlation_id
 
 
 @pytest.mark.parametrize(
@@ -381,8 +376,7 @@ def test_a_receiver_counts_itself_one_of_a_group(stage: Callable[..., Stage], pr
     opened = stage({"aeron.nak.multicast.max.backoff": "80ms", **properties})
     opened.subscribe()
     opened.set_up()
-    assert opened.client.image is not None
-    assert opened.client.image.metadata_fields()["group"] == is_member
+    assert opened.client.image_log().metadata_fields()["group"] == is_member
     opened.take(FrameType.SM)
     opened.send(data(FRAME_LENGTH))
     # Alone it asks at once for what it misses; in a group another may have asked.

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.codecs.flyweights.commands import AddRcvDestinationEncoder, CommandType
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.simulation.world import SimulatedHost, SimulatedWorld
-from tests.support.simulated_client import SimulatedClient
+from aerowire.simulation.world import SimulatedWorld
+from tests.support.stream_client import STREAM, StreamClient
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -21,45 +20,20 @@ ASKED = "control=source:40457|control-mode=dynamic"
 SILENT_NS = 5 * SECOND
 
 
-class Home:
-    """A host and a client of its driver that stays alive, whatever is waited for."""
+class Home(StreamClient):
+    """A client on a host of its own, which leaves unread what arrives."""
 
     def __init__(self, world: SimulatedWorld, address: str) -> None:
-        self.address = address
-        self.host: SimulatedHost = world.add_host(address, image_liveness_timeout_ns="1s", **LENGTHS)
-        self.client = SimulatedClient(self.host)
-        self._clock = world.clock
-        self._kept_ns = 0
-        world.add_actor(self._work)
+        super().__init__(world.add_host(address, image_liveness_timeout_ns="1s", **LENGTHS), reads=False)
 
-    def publish(self) -> None:
+    def offer_stream(self) -> None:
         """Offer a stream to whoever asks for it at this host."""
-        self.client.publish(f"aeron:udp?control={self.address}:40457|control-mode=dynamic")
+        self.publish(f"aeron:udp?control={self.host.address}:40457|control-mode=dynamic")
 
-    def add_destination(self, registration_id: int, channel: str) -> None:
-        correlation_id = self.client.ring.next_correlation_id()
-        body = AddRcvDestinationEncoder.encode(
-            client_id=self.client.client_id, correlation_id=correlation_id, registration_id=registration_id, channel=channel
-        )
-        self.client.ring.write(CommandType.ADD_RCV_DESTINATION, body)
-
-    def append(self, message: bytes) -> int:
-        """Return the position behind the message, or why it was not taken."""
-        return -1 if self.client.appender is None else self.client.appender.append(message)
-
-    def received(self) -> int:
+    def arrived(self) -> int:
         """Return how far the stream of the latest image has arrived."""
-        positions = [info.value for info in self.client.counters.for_each() if info.label.startswith("rcv-pos")]
+        positions = [info.value for info in self.counters.for_each() if info.label.startswith("rcv-pos")]
         return positions[-1] if positions else -1
-
-    def counter(self, which: SystemCounter) -> int:
-        return self.host.cnc.counters_reader().value(which)
-
-    def _work(self) -> int:
-        if self._clock.now_ns() - self._kept_ns > SECOND:
-            self._kept_ns = self._clock.now_ns()
-            self.client.keep_alive()
-        return self.client.poll_responses()
 
 
 @pytest.fixture
@@ -74,66 +48,67 @@ def subscribe(home: Home, kind: str) -> None:
     """Ask for the stream at the name, as a channel or as a destination of one."""
     asking = f"aeron:udp?endpoint={RECEIVER}:40456|{ASKED}"
     if kind == "channel":
-        home.client.subscribe(asking)
+        home.subscribe(asking)
     else:
-        home.add_destination(home.client.subscribe("aeron:udp?control-mode=manual"), asking)
+        home.subscription = home.client.complete(home.aeron.async_add_subscription("aeron:udp?control-mode=manual", STREAM))
+        home.client.complete(home.subscription.async_add_destination(asking))
 
 
 @pytest.mark.parametrize("kind", ["channel", "destination"])
 def test_a_sender_that_was_never_there_is_found_where_its_name_went(world: SimulatedWorld, kind: str) -> None:
     receiver, source = Home(world, RECEIVER), Home(world, SECOND_HOME)
     subscribe(receiver, kind)
-    source.publish()
+    source.offer_stream()
     world.run(SECOND)
     world.names["source"] = SECOND_HOME
-    assert not world.run(SILENT_NS - 2 * SECOND, until=lambda: receiver.client.image is not None)
-    assert world.run(4 * SECOND, until=lambda: receiver.client.image is not None)
-    assert receiver.counter(SystemCounter.RESOLUTION_CHANGES) == 1
-    assert receiver.client.errors == source.client.errors == []
+    assert not world.run(SILENT_NS - 2 * SECOND, until=lambda: receiver.has_image)
+    assert world.run(4 * SECOND, until=lambda: receiver.has_image)
+    assert receiver.system(SystemCounter.RESOLUTION_CHANGES) == 1
+    assert receiver.errors == source.errors == []
 
 
 @pytest.mark.parametrize("kind", ["channel", "destination"])
 def test_a_sender_that_fell_silent_is_found_where_its_name_went(world: SimulatedWorld, kind: str) -> None:
     receiver, first = Home(world, RECEIVER), Home(world, FIRST)
     subscribe(receiver, kind)
-    first.publish()
-    assert world.run(2 * SECOND, until=lambda: receiver.client.image is not None)
-    image = receiver.client.image_id
-    world.actors.remove(first._work)
+    first.offer_stream()
+    assert world.run(2 * SECOND, until=lambda: receiver.has_image)
+    assert receiver.image is not None
+    image = receiver.image.correlation_id
     first.host.kill()
     second = Home(world, SECOND_HOME)
-    second.publish()
+    second.offer_stream()
     world.names["source"] = SECOND_HOME
-    assert world.run(SILENT_NS + 3 * SECOND, until=lambda: receiver.client.image is not None and receiver.client.image_id != image)
-    assert receiver.counter(SystemCounter.RESOLUTION_CHANGES) == 1
+    assert world.run(SILENT_NS + 3 * SECOND, until=lambda: receiver.image is not None and receiver.image.correlation_id != image)
+    assert receiver.system(SystemCounter.RESOLUTION_CHANGES) == 1
     # What is said to the second one arrives, and so does what it sends.
-    assert world.run(SECOND, until=lambda: second.append(b"from the second") > 0)
-    assert world.run(SECOND, until=lambda: receiver.received() == 64)
+    assert world.run(SECOND, until=lambda: second.offer(b"from the second") > 0)
+    assert world.run(SECOND, until=lambda: receiver.arrived() == 64)
 
 
 def test_a_sender_that_is_heard_is_not_looked_up(world: SimulatedWorld) -> None:
     receiver, first = Home(world, RECEIVER), Home(world, FIRST)
     subscribe(receiver, "channel")
-    first.publish()
-    assert world.run(2 * SECOND, until=lambda: receiver.client.image is not None)
+    first.offer_stream()
+    assert world.run(2 * SECOND, until=lambda: receiver.has_image)
     world.names["source"] = SECOND_HOME
     world.run(3 * SILENT_NS)
-    assert receiver.counter(SystemCounter.RESOLUTION_CHANGES) == 0
-    assert receiver.client.image is not None
+    assert receiver.system(SystemCounter.RESOLUTION_CHANGES) == 0
+    assert receiver.has_image
 
 
 def test_a_name_that_stays_and_one_that_is_gone_change_nothing(world: SimulatedWorld) -> None:
     receiver = Home(world, RECEIVER)
     subscribe(receiver, "channel")
     world.run(2 * SILENT_NS)
-    assert receiver.counter(SystemCounter.RESOLUTION_CHANGES) == receiver.counter(SystemCounter.ERRORS) == 0
+    assert receiver.system(SystemCounter.RESOLUTION_CHANGES) == receiver.system(SystemCounter.ERRORS) == 0
     del world.names["source"]
     world.run(2 * SILENT_NS)
-    assert receiver.counter(SystemCounter.RESOLUTION_CHANGES) == 0
-    assert receiver.counter(SystemCounter.ERRORS) >= 1
+    assert receiver.system(SystemCounter.RESOLUTION_CHANGES) == 0
+    assert receiver.system(SystemCounter.ERRORS) >= 1
     # Known again, and there: the address stood, and is asked again.
     world.names["source"] = FIRST
     first = Home(world, FIRST)
-    first.publish()
-    assert world.run(3 * SILENT_NS, until=lambda: receiver.client.image is not None)
-    assert receiver.counter(SystemCounter.RESOLUTION_CHANGES) == 0
+    first.offer_stream()
+    assert world.run(3 * SILENT_NS, until=lambda: receiver.has_image)
+    assert receiver.system(SystemCounter.RESOLUTION_CHANGES) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.simulation.world import SimulatedWorld
-from tests.support.simulated_client import StreamClient
+from tests.support.stream_client import StreamClient
 
 SECOND = 1_000_000_000
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:40456"

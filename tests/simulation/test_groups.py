@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from aerowire.codecs.flyweights.commands import CommandType, RejectImageEncoder
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
-from tests.support.simulated_client import SimulatedClient
+from tests.support.stream_client import StreamClient
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -19,50 +18,42 @@ GROUP = "aeron:udp?endpoint=224.71.31.1:40456|interface=10.0.0.0/24"
 TERM_LENGTH = 64 * 1024
 MESSAGE = bytes(968)  # with its header 1,000 bytes, 1,024 in the log
 FRAME_LENGTH = 1024
+FRAGMENTS_AT_ONCE = 256
 QUICK = {"environ": {}, "term_buffer_length": TERM_LENGTH, "image_liveness_timeout_ns": "1s", "timer_interval_ns": "100ms"}
 
 
-class Member(SimulatedClient):
-    """Takes whatever there is of its image, unless it is told to stall."""
+class Member(StreamClient):
+    """Takes whatever there is of its image, unless it is told to stall, and keeps none of it."""
 
     is_stalled = False
 
-    def work(self) -> int:
-        done = self.poll_responses()
-        if self.image is None or self.is_stalled:
-            return done
-        highest = self.counters.value(self._counter(CounterType.RCV_POS))
-        taken = highest - self.counters.value(self.position_id)
-        self.counters.set_value(self.position_id, highest)
-        return done + taken
+    def work_on_streams(self) -> int:
+        if self.subscription is None or self.subscription.is_closed or self.is_stalled:
+            return 0
+        return len(self.subscription.poll_many(FRAGMENTS_AT_ONCE))
 
     @property
     def position(self) -> int:
-        return self.counters.value(self.position_id)
-
-    def _counter(self, kind: CounterType) -> int:
-        return next(info.counter_id for info in self.counters.for_each() if info.type_id == kind)
+        assert self.image is not None
+        return self.image.position
 
 
-class Publisher(SimulatedClient):
+class Publisher(StreamClient):
     """Offers one message after the other, as long as it is told to."""
 
     is_sending = False
     sent = 0
 
-    def work(self) -> int:
-        done = self.poll_responses()
-        while self.is_sending and self.appender is not None and self.appender.append(MESSAGE) > 0:
+    def work_on_streams(self) -> int:
+        done = 0
+        while self.is_sending and self.publication is not None and self.publication.offer(MESSAGE) > 0:
             self.sent += 1
             done += 1
         return done
 
-    def counter(self, kind: CounterType) -> int:
-        return next(self.counters.value(info.counter_id) for info in self.counters.for_each() if info.type_id == kind)
-
     @property
     def is_connected(self) -> bool:
-        return self.appender is not None and self.counter(CounterType.PUB_LMT) > self.counter(CounterType.SND_POS)
+        return self.publication is not None and self.counter(CounterType.PUB_LMT) > self.counter(CounterType.SND_POS)
 
 
 class Scene:
@@ -70,31 +61,24 @@ class Scene:
 
     def __init__(self, directory: Path) -> None:
         self.world = SimulatedWorld(directory, seed=1)
-        self.clients: list[SimulatedClient] = []
         self._count = 0
 
     def publisher(self, fc: str, channel: str = GROUP, **options: Any) -> Publisher:
-        publisher = Publisher(self._host(options))
+        publisher = Publisher(self.host(options))
         publisher.publish(f"{channel}|fc={fc}")
-        self._add(publisher, publisher.work)
         return publisher
 
     def member(self, channel: str = GROUP, **options: Any) -> Member:
-        member = Member(self._host(options))
+        member = Member(self.host(options))
         member.subscribe(channel)
-        self._add(member, member.work)
         return member
 
     def runs(self, duration_ns: int, until: Callable[[], bool] | None = None) -> bool:
         return self.world.run(duration_ns, until=until)
 
-    def _host(self, options: dict[str, Any]) -> SimulatedHost:
+    def host(self, options: dict[str, Any]) -> SimulatedHost:
         self._count += 1
         return self.world.add_host(f"10.0.0.{self._count}", **{**QUICK, **options})
-
-    def _add(self, client: SimulatedClient, work: Callable[[], int]) -> None:
-        self.clients.append(client)
-        self.world.add_actor(work)
 
 
 @pytest.fixture
@@ -107,7 +91,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 def test_a_group_is_connected_when_it_has_its_size(scene: Scene) -> None:
     publisher = scene.publisher("min,g:/2")
     first = scene.member()
-    assert scene.runs(SECOND, lambda: first.image is not None)
+    assert scene.runs(SECOND, lambda: first.has_image)
     assert not scene.runs(SECOND, lambda: publisher.is_connected)
     assert publisher.counter(CounterType.FC_RECEIVERS) == 1
     scene.member()
@@ -132,7 +116,6 @@ def test_min_lets_go_of_a_member_that_died_after_the_receiver_timeout(scene: Sce
     publisher = scene.publisher("min,t:500ms")
     quick, dying = scene.member(), scene.member()
     assert scene.runs(SECOND, lambda: publisher.counter(CounterType.FC_RECEIVERS) == 2)
-    scene.world.actors.remove(dying.work)
     dying.host.kill()
     publisher.is_sending = True
     scene.runs(250 * MS)
@@ -144,36 +127,29 @@ def test_min_lets_go_of_a_member_that_died_after_the_receiver_timeout(scene: Sce
 
 def test_a_member_that_leaves_is_let_go_at_once(scene: Scene) -> None:
     publisher = scene.publisher("min,t:60s")
-    staying, leaving = scene.member(), Member(scene._host({}))
-    registration_id = leaving.subscribe(GROUP)
-    scene.world.add_actor(leaving.work)
+    staying, leaving = scene.member(), scene.member()
     assert scene.runs(SECOND, lambda: publisher.counter(CounterType.FC_RECEIVERS) == 2)
-    leaving.unsubscribe(registration_id)
+    assert leaving.subscription is not None
+    leaving.subscription.close()
     assert scene.runs(SECOND, lambda: publisher.counter(CounterType.FC_RECEIVERS) == 1)
-    assert staying.image is not None
+    assert staying.has_image
 
 
 def test_a_member_that_rejects_the_stream_is_let_go(scene: Scene) -> None:
     publisher = scene.publisher("min,t:60s")
     staying, rejecting = scene.member(), scene.member()
     assert scene.runs(SECOND, lambda: publisher.counter(CounterType.FC_RECEIVERS) == 2)
-    body = RejectImageEncoder.encode(
-        client_id=rejecting.client_id,
-        correlation_id=rejecting.ring.next_correlation_id(),
-        image_correlation_id=rejecting.image_id,
-        position=rejecting.position,
-        reason="not for me",
-    )
-    rejecting.ring.write(CommandType.REJECT_IMAGE, body)
+    assert rejecting.image is not None
+    rejecting.client.complete(rejecting.image.async_reject("not for me"))
     assert scene.runs(SECOND, lambda: publisher.counter(CounterType.FC_RECEIVERS) == 1)
-    assert staying.image is not None
+    assert staying.has_image
     assert publisher.counters.value(SystemCounter.ERROR_FRAMES_RECEIVED) > 0
 
 
 def test_max_goes_on_without_a_member_that_stalls(scene: Scene) -> None:
     publisher = scene.publisher("max")
     quick, slow = scene.member(), scene.member()
-    assert scene.runs(SECOND, lambda: quick.image is not None and slow.image is not None and publisher.is_connected)
+    assert scene.runs(SECOND, lambda: quick.has_image and slow.has_image and publisher.is_connected)
     slow.is_stalled = publisher.is_sending = True
     assert scene.runs(SECOND, lambda: quick.position > 4 * TERM_LENGTH)
     assert slow.position == 0
@@ -202,9 +178,8 @@ def test_tagged_waits_for_the_tag_whoever_sets_it(scene: Scene, option: str | No
 
 
 def test_the_driver_s_strategy_is_what_channels_without_fc_get(scene: Scene) -> None:
-    publisher = Publisher(scene._host({"multicast_flow_control_strategy": "io.aeron.driver.MinMulticastFlowControl"}))
+    publisher = Publisher(scene.host({"multicast_flow_control_strategy": "io.aeron.driver.MinMulticastFlowControl"}))
     publisher.publish(GROUP)
-    scene.world.add_actor(publisher.work)
     scene.member()
     assert scene.runs(SECOND, lambda: publisher.is_connected)
     assert publisher.counter(CounterType.FC_RECEIVERS) == 1
@@ -214,7 +189,7 @@ def test_the_driver_s_strategy_is_what_channels_without_fc_get(scene: Scene) -> 
 def test_a_member_doubts_that_its_answers_travel_as_far_as_the_data(scene: Scene, sender_ttl: str, member_ttl: str, doubts: int) -> None:
     scene.publisher("max", GROUP + sender_ttl)
     member = scene.member(GROUP + member_ttl)
-    assert scene.runs(SECOND, lambda: member.image is not None)
+    assert scene.runs(SECOND, lambda: member.has_image)
     assert member.counters.value(SystemCounter.POSSIBLE_TTL_ASYMMETRY) == doubts
 
 
@@ -222,17 +197,16 @@ def test_a_member_doubts_that_its_answers_travel_as_far_as_the_data(scene: Scene
 def test_an_image_knows_whether_it_is_one_of_a_group(scene: Scene, group: str, is_group: bool) -> None:
     scene.publisher("max")
     member = scene.member(GROUP + group)
-    assert scene.runs(SECOND, lambda: member.image is not None)
-    assert member.image is not None
-    assert bool(member.image.metadata_fields()["group"]) is is_group
+    assert scene.runs(SECOND, lambda: member.has_image)
+    assert bool(member.image_log().metadata_fields()["group"]) is is_group
 
 
 def test_two_publications_of_one_group_share_their_sockets_and_two_strategies(scene: Scene) -> None:
     publisher = scene.publisher("min")
     other = Publisher(publisher.host)
-    other.publish(f"{GROUP}|fc=max|session-id=7")
-    scene.world.add_actor(other.work)
+    other.publish(f"{GROUP}|fc=max|session-id=7", is_exclusive=True)
     member = scene.member()
-    assert scene.runs(SECOND, lambda: member.image is not None and other.appender is not None)
+    assert scene.runs(SECOND, lambda: member.has_image and other.publication is not None)
+    assert other.errors == []
     status = [info for info in publisher.counters.for_each() if info.type_id == CounterType.SND_CHANNEL]
     assert len(status) == 1

@@ -6,7 +6,7 @@ from typing import Any
 
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
-from tests.support.simulated_client import SimulatedClient
+from tests.support.stream_client import StreamClient
 
 SECOND = 1_000_000_000
 MESSAGE = bytes(968)  # with its header 1,000 bytes, 1,024 in the log
@@ -20,16 +20,13 @@ QUICK: dict[str, Any] = {"environ": {}, "timer_interval_ns": "100ms"}
 def stream(world: SimulatedWorld, **options: Any) -> tuple[SimulatedHost, SimulatedHost]:
     """Send twenty messages to a driver with `options`; return both hosts when it has them all."""
     sending, receiving = world.add_host("10.0.0.1", **QUICK), world.add_host("10.0.0.2", **QUICK, **options)
-    publisher, subscriber = SimulatedClient(sending), SimulatedClient(receiving)
+    publisher, subscriber = StreamClient(sending), StreamClient(receiving, reads=False)
     publisher.publish(f"{CHANNEL}|{TERM}")
     subscriber.subscribe(CHANNEL)
-    for client in (publisher, subscriber):
-        world.add_actor(client.poll_responses)
-    assert world.run(SECOND, until=lambda: subscriber.image is not None)
-    assert publisher.appender is not None
+    assert world.run(SECOND, until=lambda: subscriber.has_image)
     # The MTU has room for one message.
     for _ in range(MESSAGES):
-        while publisher.appender.append(MESSAGE) < 0:
+        while publisher.offer(MESSAGE) < 0:
             world.run(1_000_000)
     assert world.run(SECOND, until=lambda: counter(receiving, CounterType.RCV_POS) == MESSAGES * FRAME_LENGTH)
     return sending, receiving
@@ -80,9 +77,9 @@ def test_setups_can_be_lost_for_good(world: SimulatedWorld) -> None:
         udp_channel_incoming_interceptors="loss",
         udp_channel_transport_bindings_loss_args="rate=1.0|recv-msg-mask=20",
     )
-    publisher, subscriber = SimulatedClient(host), SimulatedClient(deaf)
+    publisher, subscriber = StreamClient(host), StreamClient(deaf)
     publisher.publish(CHANNEL)
     subscriber.subscribe(CHANNEL)
-    for client in (publisher, subscriber):
-        world.add_actor(client.poll_responses)
-    assert not world.run(SECOND, until=lambda: subscriber.image is not None)
+    assert not world.run(SECOND, until=lambda: subscriber.has_image)
+    assert publisher.publication is not None
+    assert subscriber.subscription is not None

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from aerowire.base.directory import EVENT_LOG_FILE_NAME
-from aerowire.codecs.flyweights.commands import CommandType, RemovePublicationEncoder, RemovePublicationFlags
+from aerowire.client import ExclusivePublication
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
 from aerowire.tools.driver.event_reader import Event, EventReader
-from tests.support.simulated_client import STREAM, SimulatedClient
+from tests.support.stream_client import STREAM, StreamClient
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -24,20 +24,6 @@ MESSAGE = bytes(968)  # with its header 1,000 bytes, 1,024 in the log
 FRAME_LENGTH = 1024
 MESSAGES = 20
 QUICK: dict[str, Any] = {"environ": {}, "term_buffer_length": 64 * 1024, "timer_interval_ns": "100ms"}
-
-
-class Publisher(SimulatedClient):
-    """Offers as many messages as it is told to."""
-
-    wanted = 0
-    sent = 0
-
-    def work(self) -> int:
-        done = self.poll_responses()
-        while self.sent < self.wanted and self.appender is not None and self.appender.append(MESSAGE) > 0:
-            self.sent += 1
-            done += 1
-        return done
 
 
 class Scene:
@@ -52,15 +38,14 @@ class Scene:
         self._count += 1
         return self.world.add_host(f"10.0.0.{self._count}", event_log=event_log, **QUICK, **options)
 
-    def publisher(self, host: SimulatedHost, channel: str) -> tuple[Publisher, int]:
-        publisher = Publisher(host)
-        self.world.add_actor(publisher.work)
-        return publisher, publisher.publish(channel)
+    def publisher(self, host: SimulatedHost, channel: str) -> StreamClient:
+        publisher = StreamClient(host)
+        publisher.publish(channel, is_exclusive=True)
+        return publisher
 
-    def subscriber(self, host: SimulatedHost, channel: str) -> SimulatedClient:
-        subscriber = SimulatedClient(host)
+    def subscriber(self, host: SimulatedHost, channel: str) -> StreamClient:
+        subscriber = StreamClient(host, reads=False)
         subscriber.subscribe(channel)
-        self.world.add_actor(subscriber.poll_responses)
         return subscriber
 
     def noted(self, host: SimulatedHost, *codes: DriverEventCode) -> list[Event]:
@@ -82,31 +67,22 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     made.world.close()
 
 
-def counter(client: SimulatedClient, kind: CounterType) -> int:
-    return next(client.counters.value(info.counter_id) for info in client.counters.for_each() if info.type_id == kind)
-
-
-def revoke(publisher: SimulatedClient, registration_id: int) -> None:
-    body = RemovePublicationEncoder.encode(
-        client_id=publisher.client_id,
-        correlation_id=publisher.ring.next_correlation_id(),
-        registration_id=registration_id,
-        flags=RemovePublicationFlags.REVOKE,
-    )
-    publisher.ring.write(CommandType.REMOVE_PUBLICATION, body)
+def revoke(publisher: StreamClient) -> None:
+    assert isinstance(publisher.publication, ExclusivePublication)
+    publisher.publication.revoke()
 
 
 def test_what_was_asked_for_is_what_is_sent_again(scene: Scene) -> None:
     sending, receiving = scene.host(), scene.host()
-    publisher, _ = scene.publisher(sending, UNICAST)
+    publisher = scene.publisher(sending, UNICAST)
     subscriber = scene.subscriber(receiving, UNICAST)
-    assert scene.world.run(SECOND, until=lambda: subscriber.image is not None)
-    publisher.wanted = MESSAGES
+    assert scene.world.run(SECOND, until=lambda: subscriber.has_image)
+    publisher.send([MESSAGE] * MESSAGES)
     # Nothing is lost on its second way.
     scene.world.network.set_faults(loss=0.5)
     scene.world.run(20_000)
     scene.world.network.set_faults(loss=0.0)
-    assert scene.world.run(10 * SECOND, until=lambda: counter(subscriber, CounterType.RCV_POS) == MESSAGES * FRAME_LENGTH)
+    assert scene.world.run(10 * SECOND, until=lambda: subscriber.counter(CounterType.RCV_POS) == MESSAGES * FRAME_LENGTH)
     asked = scene.noted(sending, DriverEventCode.NAK_RECEIVED)
     resent = scene.noted(sending, DriverEventCode.RESEND)
     assert len(resent) == publisher.counters.value(SystemCounter.RETRANSMITS_SENT) > 0
@@ -123,14 +99,13 @@ def test_what_was_asked_for_is_what_is_sent_again(scene: Scene) -> None:
 def test_receivers_that_are_waited_for_come_and_go(scene: Scene) -> None:
     sending, staying, dying = scene.host(), scene.host(), scene.host()
     channel = f"{GROUP}|fc=min,t:500ms"
-    publisher, _ = scene.publisher(sending, channel)
+    publisher = scene.publisher(sending, channel)
     scene.subscriber(staying, GROUP)
-    assert scene.world.run(SECOND, until=lambda: counter(publisher, CounterType.FC_RECEIVERS) == 1)
-    client = scene.subscriber(dying, GROUP)
-    assert scene.world.run(SECOND, until=lambda: counter(publisher, CounterType.FC_RECEIVERS) == 2)
-    scene.world.actors.remove(client.poll_responses)
+    assert scene.world.run(SECOND, until=lambda: publisher.counter(CounterType.FC_RECEIVERS) == 1)
+    scene.subscriber(dying, GROUP)
+    assert scene.world.run(SECOND, until=lambda: publisher.counter(CounterType.FC_RECEIVERS) == 2)
     dying.kill()
-    assert scene.world.run(SECOND, until=lambda: counter(publisher, CounterType.FC_RECEIVERS) == 1)
+    assert scene.world.run(SECOND, until=lambda: publisher.counter(CounterType.FC_RECEIVERS) == 1)
     added = scene.noted(sending, DriverEventCode.FLOW_CONTROL_RECEIVER_ADDED)
     (removed,) = scene.noted(sending, DriverEventCode.FLOW_CONTROL_RECEIVER_REMOVED)
     assert [event.facts["receiver_count"] for event in added] == [1, 2]
@@ -142,12 +117,12 @@ def test_receivers_that_are_waited_for_come_and_go(scene: Scene) -> None:
 
 def test_a_revoked_stream_is_noted_at_both_ends_with_its_end(scene: Scene) -> None:
     sending, receiving = scene.host(), scene.host()
-    publisher, registration_id = scene.publisher(sending, UNICAST)
+    publisher = scene.publisher(sending, UNICAST)
     subscriber = scene.subscriber(receiving, UNICAST)
-    publisher.wanted = 3
-    assert scene.world.run(SECOND, until=lambda: subscriber.image is not None)
-    assert scene.world.run(SECOND, until=lambda: counter(subscriber, CounterType.RCV_POS) == 3 * FRAME_LENGTH)
-    revoke(publisher, registration_id)
+    publisher.send([MESSAGE] * 3)
+    assert scene.world.run(SECOND, until=lambda: subscriber.has_image)
+    assert scene.world.run(SECOND, until=lambda: subscriber.counter(CounterType.RCV_POS) == 3 * FRAME_LENGTH)
+    revoke(publisher)
     assert scene.world.run(SECOND, until=lambda: subscriber.counters.value(SystemCounter.PUBLICATION_IMAGES_REVOKED) == 1)
     (here,) = scene.noted(sending, DriverEventCode.PUBLICATION_REVOKE, DriverEventCode.PUBLICATION_IMAGE_REVOKE)
     (there,) = scene.noted(receiving, DriverEventCode.PUBLICATION_REVOKE, DriverEventCode.PUBLICATION_IMAGE_REVOKE)
@@ -159,9 +134,9 @@ def test_a_revoked_stream_is_noted_at_both_ends_with_its_end(scene: Scene) -> No
 def test_a_revoked_stream_of_ipc_is_noted(scene: Scene) -> None:
     host = scene.host()
     channel = "aeron:ipc?alias=x"
-    publisher, registration_id = scene.publisher(host, channel)
-    assert scene.world.run(SECOND, until=lambda: publisher.appender is not None)
-    revoke(publisher, registration_id)
+    publisher = scene.publisher(host, channel)
+    assert scene.world.run(SECOND, until=lambda: publisher.publication is not None)
+    revoke(publisher)
     assert scene.world.run(SECOND, until=lambda: publisher.counters.value(SystemCounter.PUBLICATIONS_REVOKED) == 1)
     (event,) = scene.noted(host, DriverEventCode.PUBLICATION_REVOKE)
     assert (event.facts["revoked_position"], event.facts["channel"]) == (0, channel)
@@ -170,12 +145,12 @@ def test_a_revoked_stream_of_ipc_is_noted(scene: Scene) -> None:
 @pytest.mark.parametrize("code", ["RESEND", "FLOW_CONTROL_RECEIVER_ADDED", "PUBLICATION_IMAGE_REVOKE"])
 def test_of_what_streams_do_only_what_was_asked_for_is_noted(scene: Scene, code: str) -> None:
     sending = scene.host(event_log=code)
-    publisher, registration_id = scene.publisher(sending, f"{GROUP}|fc=min")
+    publisher = scene.publisher(sending, f"{GROUP}|fc=min")
     receiving = scene.host(event_log=code)
     subscriber = scene.subscriber(receiving, GROUP)
-    assert scene.world.run(SECOND, until=lambda: subscriber.image is not None)
-    assert scene.world.run(SECOND, until=lambda: counter(publisher, CounterType.FC_RECEIVERS) == 1)
-    revoke(publisher, registration_id)
+    assert scene.world.run(SECOND, until=lambda: subscriber.has_image)
+    assert scene.world.run(SECOND, until=lambda: publisher.counter(CounterType.FC_RECEIVERS) == 1)
+    revoke(publisher)
     assert scene.world.run(SECOND, until=lambda: subscriber.counters.value(SystemCounter.PUBLICATION_IMAGES_REVOKED) == 1)
     found = {event.code.name for host in (sending, receiving) for event in scene.noted(host, *DriverEventCode)}
     assert found - {"START"} == ({code} if code != "RESEND" else set())

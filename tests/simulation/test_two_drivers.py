@@ -11,7 +11,7 @@ import pytest
 
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.simulation.world import SimulatedWorld
-from tests.support.simulated_client import StreamClient
+from tests.support.stream_client import StreamClient
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -25,7 +25,7 @@ def stream(directory: Path, seed: int, count: int, **faults: Any) -> tuple[Simul
     messages = [dice.randbytes(dice.randrange(1, 1300)) for _ in range(count)]
     subscriber.subscribe(CHANNEL)
     publisher.publish(CHANNEL)
-    world.run(200 * MS, until=lambda: subscriber.image is not None)
+    world.run(200 * MS, until=lambda: subscriber.has_image)
     world.network.set_faults(**faults)
     publisher.send(messages)
     world.run(120 * SECOND, until=lambda: len(subscriber.received) == count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aerowire.simulation.world import SimulatedWorld
-from tests.support.simulated_client import StreamClient
+from tests.support.stream_client import StreamClient
 
 MS = 1_000_000
 SECOND = 1_000_000_000

@@ -13,14 +13,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from aerowire.logbuffer.log import LogBuffers
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
 from tests.soak.bars import Part, Size
-from tests.support.simulated_client import SimulatedClient
+from tests.support.stream_client import StreamClient
+
+if TYPE_CHECKING:
+    from aerowire.base.ports import ClockPort
+    from aerowire.client import Image
 
 SEEDS = {Size.FULL: tuple(range(1, 11)), Size.SMALL: (11,)}
 MESSAGES = {Size.FULL: 2_000_000, Size.SMALL: 30_000}
@@ -40,12 +44,12 @@ LATENCY_NS = 500_000
 JITTER_NS = 100_000
 # Virtual time in which a strategy that waits for nobody in vain sends a message of the full size; a held-up sender needs far more.
 LIMIT_NS_PER_MESSAGE = 400_000
-FRAMES_AT_ONCE = 1024
+MESSAGES_AT_ONCE = 1024
 BATCH = 256
 
-# A frame of 64 bytes: its header and a message of a number, the number scrambled by the seed, and the rest of both.
-FRAME = np.dtype([("length", "<i4"), ("rest", "V28"), ("number", "<u8"), ("scrambled", "<u8"), ("padding", "V16")])
-MESSAGE_LENGTH = FRAME.itemsize - 32
+# With its header a frame of 64 bytes: a number, the number scrambled by the seed, and the rest.
+MESSAGE = np.dtype([("number", "<u8"), ("scrambled", "<u8"), ("padding", "V16")])
+MESSAGE_LENGTH = MESSAGE.itemsize
 SCRAMBLE = 0x9E3779B97F4A7C15
 
 OPTIONS = {
@@ -54,8 +58,6 @@ OPTIONS = {
     "image_liveness_timeout_ns": "600ms",
     "publication_connection_timeout_ns": "600ms",
     "nak_multicast_max_backoff_ns": "2ms",
-    "client_liveness_timeout_ns": "600s",
-    "publication_unblock_timeout_ns": "700s",
     "timer_interval_ns": "100ms",
     "counters_free_to_reuse_timeout_ns": 0,
 }
@@ -79,11 +81,10 @@ STRATEGIES = (
 )
 
 
-class Sender(SimulatedClient):
+class Sender(StreamClient):
     """Publishes messages that tell their number."""
 
     def __init__(self, host: SimulatedHost, messages: int, seed: int) -> None:
-        super().__init__(host)
         self.messages = messages
         self.sent = 0
         numbers = np.arange(messages, dtype="<u8")
@@ -91,52 +92,45 @@ class Sender(SimulatedClient):
         rows[:, :8] = numbers.view(np.uint8).reshape(-1, 8)
         rows[:, 8:16] = scrambled(numbers, seed).view(np.uint8).reshape(-1, 8)
         self._rows = rows
+        super().__init__(host)
 
-    def work(self) -> int:
-        done = self.poll_responses()
-        while self.appender is not None and self.sent < self.messages and self.appender.window > 0:
-            room = -(-self.appender.window // FRAME.itemsize)
-            _, count = self.appender.append_many(self._rows[self.sent : self.sent + min(room, BATCH)])
-            self.sent += count
-            done += count
-            if count == 0:
+    def work_on_streams(self) -> int:
+        if self.publication is None:
+            return 0
+        before = self.sent
+        while self.sent < self.messages:
+            count = self.publication.offer_many(self._rows[self.sent : self.sent + BATCH])
+            if count <= 0:
                 break
-        return done
+            self.sent += count
+        return self.sent - before
 
 
-class Receiver(SimulatedClient):
+class Receiver(StreamClient):
     """Takes what comes, and checks that it is the stream from wherever it joined."""
 
-    def __init__(self, host: SimulatedHost, seed: int) -> None:
-        super().__init__(host)
+    def __init__(self, host: SimulatedHost, clock: ClockPort, seed: int) -> None:
         self.seed = seed
-        self.registration_id = -1
         self.taken = 0
         self.images = 0
         self.next_number: int | None = None
         self.first_number: int | None = None
         self.stalled_until_ns = 0
-        self._terms: list[np.ndarray] = []
+        self._clock = clock
+        self._rows = np.zeros(MESSAGES_AT_ONCE, dtype=MESSAGE)
+        super().__init__(host, available_image_handler=self._on_image)
 
-    def on_image(self) -> None:
-        assert self.image is not None
+    def work_on_streams(self) -> int:
+        if self.subscription is None or self.subscription.is_closed or self._clock.now_ns() < self.stalled_until_ns:
+            return 0
+        count = self.subscription.poll_into(self._rows)
+        if count:
+            self._check(self._rows["number"][:count], self._rows["scrambled"][:count])
+        return count
+
+    def _on_image(self, _image: Image) -> None:
         self.images += 1
         self.next_number = None
-        self._terms = terms_of(self.image)
-
-    def work(self, now_ns: int) -> int:
-        done = self.poll_responses()
-        if self.image is None or now_ns < self.stalled_until_ns:
-            return done
-        position = self.counters.value(self.position_id)
-        offset = position % TERM_LENGTH // FRAME.itemsize
-        frames = self._terms[position // TERM_LENGTH % 3][offset : offset + FRAMES_AT_ONCE]
-        gaps = np.flatnonzero(frames["length"] <= 0)
-        count = int(gaps[0]) if gaps.size else len(frames)
-        if count:
-            self._check(frames["number"][:count], frames["scrambled"][:count])
-            self.counters.set_value(self.position_id, position + count * FRAME.itemsize)
-        return done + count
 
     def _check(self, numbers: np.ndarray, found: np.ndarray) -> None:
         first = int(numbers[0])
@@ -162,22 +156,18 @@ class Group:
         self.sender = Sender(self._host(1), messages, seed)
         self.anchor = self._receiver(2)
         self.anchor.subscribe(CHANNEL + strategy.anchor)
-        self.world.add_actor(self.sender.work)
-        self.world.add_actor(self._work_receivers)
         self._next_address = 3
-        self.publication_id = self.sender.publish(f"{CHANNEL}|fc={strategy.fc}")
+        self.sender.publish(f"{CHANNEL}|fc={strategy.fc}")
 
     def run(self) -> None:
         """Let everything happen until the last message is sent, and the anchor of a strategy that waits for it has taken it."""
         begun = self.world.clock.now_ns()
         limit_ns = begun + 10 * SECOND + self.sender.messages * LIMIT_NS_PER_MESSAGE
-        assert self.world.run(5 * SECOND, until=lambda: self.anchor.image is not None), "nobody joined"
+        assert self.world.run(5 * SECOND, until=lambda: self.anchor.has_image), "nobody joined"
         self.world.network.set_faults(loss=LOSS, latency_ns=LATENCY_NS, jitter_ns=JITTER_NS)
         while not self._is_done():
             assert self.world.clock.now_ns() < limit_ns, f"held up: {self.sender.sent:,} of {self.sender.messages:,} messages are sent"
             self._something_happens()
-            for client in (self.sender, self.anchor, *self.wanderers):
-                client.keep_alive()
             self.world.run(self.dice.randrange(1, EVENT_NS_MAX), until=self._is_done)
 
     def receivers_counted(self) -> int | None:
@@ -204,17 +194,18 @@ class Group:
     def _join(self) -> None:
         receiver = self._receiver(self._next_address)
         self._next_address += 1
-        receiver.registration_id = receiver.subscribe(CHANNEL + self.dice.choice(self.strategy.wanderers))
+        receiver.subscribe(CHANNEL + self.dice.choice(self.strategy.wanderers))
         self.wanderers.append(receiver)
 
     def _leave(self) -> None:
         # Its driver stays until the next of its kind dies, to tell the sender that it has gone.
         receiver = self.dice.choice(self.wanderers)
-        if receiver.registration_id >= 0:
-            receiver.unsubscribe(receiver.registration_id)
-            receiver.registration_id = -1
+        if receiver.is_asking:
+            return
+        if receiver.subscription is not None and not receiver.subscription.is_closed:
+            receiver.subscription.close()
         else:
-            receiver.registration_id = receiver.subscribe(CHANNEL + self.dice.choice(self.strategy.wanderers))
+            receiver.subscribe(CHANNEL + self.dice.choice(self.strategy.wanderers))
 
     def _die(self) -> None:
         receiver = self.dice.choice(self.wanderers)
@@ -225,12 +216,8 @@ class Group:
         receiver = self.dice.choice([self.anchor, *self.wanderers] if self.strategy.waits else self.wanderers or [self.anchor])
         receiver.stalled_until_ns = self.world.clock.now_ns() + self.dice.randrange(STALL_NS_MAX)
 
-    def _work_receivers(self) -> int:
-        now_ns = self.world.clock.now_ns()
-        return self.anchor.work(now_ns) + sum(receiver.work(now_ns) for receiver in self.wanderers)
-
     def _receiver(self, number: int) -> Receiver:
-        return Receiver(self._host(number), self.seed)
+        return Receiver(self._host(number), self.world.clock, self.seed)
 
     def _host(self, number: int) -> SimulatedHost:
         return self.world.add_host(f"10.0.{number // 250}.{number % 250}", **OPTIONS)
@@ -239,10 +226,6 @@ class Group:
 def scrambled(numbers: np.ndarray, seed: int) -> np.ndarray:
     """Return what a message says beside its number."""
     return (numbers + np.uint64(seed)) * np.uint64(SCRAMBLE)
-
-
-def terms_of(image: LogBuffers) -> list[np.ndarray]:
-    return [np.frombuffer(image.term_view(index), dtype=FRAME) for index in range(3)]
 
 
 def run(size: Size, strategy: Strategy, seed: int, scratch: Path) -> str:

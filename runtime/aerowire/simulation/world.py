@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from aerowire.driver.context import Context
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
+from aerowire.simulation.clients import SimulatedClient
 from aerowire.simulation.network import SimulatedNetwork, SimulatedPort
 from aerowire.simulation.one_thread import SimulatedThreads, SimulatedWaiting, SimulatedWakeup
 from aerowire.simulation.processes import ProcessTable
@@ -58,8 +59,9 @@ class SimulatedHost:
         self.address = address
         self.regions = AnonymousRegions()
         self.processes = ProcessTable()
+        self.clients: list[SimulatedClient] = []
         self._sockets: list[SimulatedPort] = []
-        ports = Ports(
+        self.ports = Ports(
             clock=world.clock,
             random=SeededRandom(seed),
             regions=self.regions,
@@ -72,8 +74,29 @@ class SimulatedHost:
             new_wakeup=SimulatedWakeup,
         )
         context = Context(aeron_dir=str(directory), threading_mode="INVOKER", **options)
-        self.driver = MediaDriver.launch(context, ports=ports)
+        self.driver = MediaDriver.launch(context, ports=self.ports)
         self.cnc = CncFile.map(directory / "cnc.dat", regions=self.regions)
+
+    def connect(
+        self, *, work: Callable[[], int] | None = None, next_deadline_ns: Callable[[], int] | None = None, **options: Any
+    ) -> SimulatedClient:
+        """Start an application with a client of this host's driver; `options` are those of its ClientContext."""
+        client = SimulatedClient(
+            aeron_dir=self.driver.aeron_dir,
+            ports=self.ports,
+            processes=self.processes,
+            run=lambda duration_ns, until: self._world.run(duration_ns, until=until),
+            work=work,
+            next_deadline_ns=next_deadline_ns,
+            on_end=self._remove,
+            **options,
+        )
+        self.clients.append(client)
+        return self._world.add(client)
+
+    def _remove(self, client: SimulatedClient) -> None:
+        self.clients.remove(client)
+        self._world.hosts.remove(client)
 
     def work(self) -> int:
         """Run one duty cycle."""
@@ -91,6 +114,8 @@ class SimulatedHost:
         """Let the machine lose its power: nothing more comes from it, and what it had is gone."""
         for socket in self._sockets:
             socket.cut()
+        for client in list(self.clients):
+            client.kill()
         self._world.hosts.remove(self)
         self.driver.close()
 
@@ -166,7 +191,7 @@ class SimulatedWorld:
 
     def close(self) -> None:
         """Stop every host."""
-        for host in self.hosts:
+        for host in reversed(list(self.hosts)):  # clients before their drivers
             host.close()
 
     def _next_ns(self) -> int:

@@ -1,0 +1,347 @@
+"""The real client in the world: it connects, lives, is closed and killed there, and asks the operating system for nothing."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.errors import (
+    BlockingCallError,
+    DriverDirectoryMissingError,
+    DriverShutdownError,
+    DriverTimeoutError,
+    RegistrationError,
+    StorageError,
+)
+from aerowire.base.units import INT64_MAX
+from aerowire.client import ConnectState, is_driver_active
+from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from aerowire.simulation.clients import RETRY_NS, SimulatedClient
+from aerowire.simulation.processes import FIRST_ID
+from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from tests.support.stream_client import STREAM, StreamClient
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+CHANNEL = "aeron:udp?endpoint=10.0.0.2:40456"
+IPC = "aeron:ipc"
+QUICK: dict[str, Any] = {"environ": {}, "term_buffer_length": "64k", "ipc_term_buffer_length": "64k"}
+
+
+def host_of(world: SimulatedWorld, number: int = 1, **options: Any) -> SimulatedHost:
+    return world.add_host(f"10.0.0.{number}", **QUICK, **options)
+
+
+class Cycles:
+    """An application that counts how often it is called."""
+
+    count = 0
+
+    def __call__(self) -> int:
+        self.count += 1
+        return 0
+
+
+def labels(host: SimulatedHost, kind: CounterType) -> list[str]:
+    return [info.label for info in host.cnc.counters_reader().for_each() if info.type_id == kind]
+
+
+# ---- how it lives
+
+
+def test_a_client_is_connected_at_once_where_its_driver_is_there(world: SimulatedWorld) -> None:
+    client = host_of(world).connect()
+    assert client.connecting.state == ConnectState.CONNECTED
+    assert not client.aeron.is_closed
+
+
+def test_a_client_stays_alive_without_anything_being_done(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    client = host.connect()
+    counter = client.complete(client.aeron.async_add_counter(1000, "mine"))
+    world.run(60 * SECOND)
+    counter.value = 5
+    assert (client.errors, counter.value, counter.is_closed) == ([], 5, False)
+    (heartbeat,) = labels(host, CounterType.CLIENT_HEARTBEAT)
+    assert f"pid={client.process_id}" in heartbeat
+
+
+def test_processes_of_a_host_have_ids_of_their_own(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    clients = [host.connect() for _ in range(3)]
+    assert host.cnc.pid == FIRST_ID
+    assert [client.process_id for client in clients] == [FIRST_ID + 1, FIRST_ID + 2, FIRST_ID + 3]
+    clients[1].kill()
+    assert not host.ports.processes.is_running(clients[1].process_id)
+    assert host.connect().process_id == FIRST_ID + 4
+
+
+def test_a_client_that_is_closed_is_gone_with_the_driver_s_next_timer(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    client = host.connect()
+    client.complete(client.aeron.async_add_counter(1000, "mine"))
+    client.close()
+    client.close()
+    assert client.aeron.is_closed
+    assert client not in world.hosts
+    assert client.next_deadline_ns() == INT64_MAX
+    assert world.run(2 * SECOND, until=lambda: labels(host, CounterType.CLIENT_HEARTBEAT) == [])
+
+
+def test_a_client_that_lingers_ends_when_it_has_lingered(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    cycles = Cycles()
+    client = host.connect(work=cycles, close_linger_duration_ns="1s")
+    client.complete(client.aeron.async_add_counter(1000, "mine"))
+    client.close()
+    before = cycles.count
+    assert client.next_deadline_ns() == world.clock.now_ns() + SECOND
+    assert not world.run(SECOND - MS, until=lambda: client not in world.hosts)
+    assert labels(host, CounterType.CLIENT_HEARTBEAT)
+    assert world.run(2 * MS, until=lambda: client not in world.hosts)
+    assert world.run(2 * SECOND, until=lambda: labels(host, CounterType.CLIENT_HEARTBEAT) == [])
+    assert cycles.count == before
+
+
+def test_a_client_that_is_killed_is_missed_when_its_heartbeat_is_too_old(world: SimulatedWorld) -> None:
+    host = host_of(world, client_liveness_timeout_ns="3s")
+    client = StreamClient(host)
+    client.publish(IPC)
+    world.run(SECOND)
+    assert labels(host, CounterType.CLIENT_HEARTBEAT)
+    client.client.kill()
+    assert not world.run(2 * SECOND, until=lambda: labels(host, CounterType.CLIENT_HEARTBEAT) == [])
+    assert world.run(3 * SECOND, until=lambda: labels(host, CounterType.CLIENT_HEARTBEAT) == [])
+    assert host.cnc.counters_reader().value(SystemCounter.CLIENT_TIMEOUTS) == 1
+    assert not client.aeron.is_closed  # nothing of its end has run
+
+
+def test_a_client_notices_that_its_driver_has_ended_and_goes_on_as_a_process(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    cycles = Cycles()
+    client = host.connect(work=cycles, driver_timeout_ns="2s")
+    host.driver.close()
+    assert world.run(3 * SECOND, until=lambda: client.aeron.is_closed)
+    assert [type(error) for error in client.errors] == [DriverShutdownError]
+    before = cycles.count
+    world.settle()
+    assert cycles.count > before
+
+
+def test_a_client_notices_that_its_driver_stands_still(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    client = host.connect(driver_timeout_ns="2s")
+    world.hosts.remove(host)
+    start_ns = world.clock.now_ns()
+    assert world.run(5 * SECOND, until=lambda: client.aeron.is_closed)
+    assert [type(error) for error in client.errors] == [DriverTimeoutError]
+    assert 2 * SECOND <= world.clock.now_ns() - start_ns <= 3 * SECOND
+    world.add(host)
+
+
+# ---- connecting to a driver that is not there
+
+
+def lonely(world: SimulatedWorld, host: SimulatedHost, **options: Any) -> SimulatedClient:
+    """Start a client of a driver that nobody has started."""
+    return world.add(
+        SimulatedClient(
+            aeron_dir="/nowhere",
+            ports=host.ports,
+            processes=host.processes,
+            run=lambda duration_ns, until: world.run(duration_ns, until=until),
+            on_end=world.hosts.remove,
+            **options,
+        )
+    )
+
+
+def test_a_client_looks_for_its_driver_until_its_timeout(world: SimulatedWorld) -> None:
+    client = lonely(world, host_of(world), driver_timeout_ns="1s")
+    assert client.next_deadline_ns() == world.clock.now_ns() + RETRY_NS
+    with pytest.raises(RuntimeError, match="no answer yet"):
+        _ = client.aeron
+    assert not world.run(SECOND - MS, until=lambda: client.connecting.is_done)
+    assert world.run(2 * MS, until=lambda: client.connecting.is_done)
+    assert [type(error) for error in client.errors] == [DriverDirectoryMissingError]
+    with pytest.raises(DriverDirectoryMissingError):
+        _ = client.aeron
+    assert client.next_deadline_ns() == INT64_MAX
+
+
+def test_a_client_meets_a_driver_that_comes_later(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    client = lonely(world, host)
+    world.run(SECOND)
+    memory = host.regions.map(Path(host.driver.aeron_dir) / CNC_FILE_NAME)
+    memoryview(host.regions.create(Path("/nowhere") / CNC_FILE_NAME, len(memory)))[:] = memoryview(memory)
+    assert world.run(2 * RETRY_NS, until=lambda: client.connecting.is_fulfilled)
+
+
+def test_a_client_that_ends_while_it_looks_for_its_driver_is_gone(world: SimulatedWorld) -> None:
+    client = lonely(world, host_of(world))
+    client.close()
+    assert client not in world.hosts
+    assert client.connecting.is_done
+
+
+def test_whether_a_driver_lives_is_told_without_waiting(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    directory = host.driver.aeron_dir
+    assert is_driver_active(directory, watches=False, ports=host.ports)
+    with pytest.raises(BlockingCallError, match="watches=False"):
+        is_driver_active(directory, ports=host.ports)
+    world.hosts.remove(host)
+    world.run(11 * SECOND)
+    assert not is_driver_active(directory, watches=False, ports=host.ports)
+    world.add(host)
+
+
+# ---- what it does
+
+
+def test_a_refused_command_is_told_to_its_caller(world: SimulatedWorld) -> None:
+    client = host_of(world).connect()
+    with pytest.raises(RegistrationError):
+        client.complete(client.aeron.async_add_publication("aeron:udp?endpoint=nowhere:40456", STREAM))
+
+
+def test_a_command_without_an_answer_is_given_up(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    client = host.connect()
+    world.hosts.remove(host)
+    pending = client.aeron.async_add_counter(1000, "mine")
+    with pytest.raises(DriverTimeoutError, match="no answer to: add counter 'mine'"):
+        client.complete(pending, SECOND)
+    assert pending.is_done
+    world.add(host)
+
+
+def test_messages_of_all_lengths_pass(world: SimulatedWorld) -> None:
+    sender, receiver = (host_of(world, number).connect() for number in (1, 2))
+    subscription = receiver.complete(receiver.aeron.async_add_subscription(CHANNEL, STREAM))
+    publication = sender.complete(sender.aeron.async_add_exclusive_publication(CHANNEL, STREAM))
+    assert world.run(SECOND, until=lambda: publication.is_connected and subscription.is_connected)
+    messages = [bytes([length % 251]) * length for length in (0, 1, 1375, 1376, 1377, 4000, publication.max_message_length)]
+    received: list[bytes] = []
+    for message in messages:
+        assert world.run(SECOND, until=lambda message=message: publication.offer(message) > 0)  # type: ignore[misc]
+        while world.run(SECOND, until=lambda: not subscription.has_no_images) and len(received) <= messages.index(message):
+            received += subscription.messages(timeout_ns=0)
+            world.run(MS)
+    assert received == messages
+
+
+def test_an_application_is_due_at_its_own_deadline(world: SimulatedWorld) -> None:
+    due_ns = world.clock.now_ns() + 123 * MS
+    times: list[int] = []
+
+    def work() -> int:
+        if world.clock.now_ns() < due_ns or times:
+            return 0
+        times.append(world.clock.now_ns())
+        return 1
+
+    host_of(world).connect(work=work, next_deadline_ns=lambda: INT64_MAX if times else due_ns)
+    world.run(SECOND)
+    assert times == [due_ns]
+
+
+def test_two_clients_of_a_host_close_files_of_their_own(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    one, other = (StreamClient(host) for _ in range(2))
+    one.publish(IPC)
+    other.subscribe(IPC)
+    one.send([b"first"])
+    assert world.run(SECOND, until=lambda: other.received == [b"first"])
+    third = host.connect()
+    third.close()
+    one.send([b"second"])
+    assert world.run(SECOND, until=lambda: other.received == [b"first", b"second"])
+    assert one.errors == other.errors == []
+
+
+def test_there_are_no_files_to_hand_out(world: SimulatedWorld) -> None:
+    client = StreamClient(host_of(world))
+    client.subscribe(IPC)
+    client.publish(IPC)
+    assert world.run(SECOND, until=lambda: client.has_image)
+    assert client.image is not None
+    with pytest.raises(StorageError, match="poll_block or block_poll"):
+        _ = client.image.file
+
+
+def test_the_same_seed_is_the_same_world_with_clients_and_all(tmp_path: Path) -> None:
+    assert traced(tmp_path / "one") == traced(tmp_path / "two")
+
+
+def traced(directory: Path) -> tuple[int, int, int, list[str]]:
+    """Send messages over a network with faults; return what the world was like."""
+    directory.mkdir()
+    world = SimulatedWorld(directory, seed=5)
+    sender, receiver = (StreamClient(host_of(world, number)) for number in (1, 2))
+    receiver.subscribe(CHANNEL)
+    sender.publish(CHANNEL)
+    world.network.set_faults(loss=0.1, duplicate=0.05, jitter_ns=200_000)
+    sender.send(b"%d" % number for number in range(500))
+    assert world.run(30 * SECOND, until=lambda: len(receiver.received) == 500)
+    told = [info.label for host in (sender.host, receiver.host) for info in host.cnc.counters_reader().for_each()]
+    world.close()
+    return world.network.trace_hash, world.clock.now_ns(), world.steps, told
+
+
+# ---- and nothing else
+
+
+def refuse(name: str) -> Callable[..., NoReturn]:
+    def call(*_arguments: object, **_options: object) -> NoReturn:
+        raise AssertionError(f"{name} was called in a simulated world")
+
+    return call
+
+
+FORBIDDEN: list[tuple[Any, str]] = [
+    *(
+        (os, name)
+        for name in ("open", "stat", "lstat", "fstat", "unlink", "mkdir", "listdir", "kill", "getpid", "urandom", "eventfd", "pipe")
+    ),
+    *((time, name) for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "sleep")),
+    (threading.Thread, "start"),
+    (socket, "socket"),
+    (socket, "getaddrinfo"),
+]
+
+
+def test_a_client_asks_the_operating_system_for_nothing(world: SimulatedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = [host_of(world, number) for number in (1, 2)]
+    received: list[bytes] = []
+    with monkeypatch.context() as patch:
+        for owner, name in FORBIDDEN:
+            patch.setattr(owner, name, refuse(name), raising=False)
+        sender, receiver = (StreamClient(host, pre_touch_mapped_memory=True) for host in hosts)
+        receiver.subscribe(CHANNEL)
+        sender.publish(CHANNEL)
+        sender.send([b"one", b"two"])
+        world.run(5 * SECOND)
+        counter = sender.client.complete(sender.aeron.async_add_counter(1000, "mine"))
+        counter.close()
+        missing = lonely(world, hosts[0], driver_timeout_ns="100ms")
+        world.run(SECOND)
+        received += receiver.received
+        failures = [type(error) for error in missing.errors]
+        assert receiver.subscription is not None
+        receiver.subscription.close()
+        receiver.client.close()
+        sender.client.kill()
+        world.run(12 * SECOND)
+    assert received == [b"one", b"two"]
+    assert failures == [DriverDirectoryMissingError]
+    assert sender.errors == receiver.errors == []
