@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from pathlib import Path
 
 
 def lock(descriptor: int) -> None:
@@ -21,7 +20,7 @@ def unlock_and_close(descriptor: int) -> None:
 def is_held(path: str | os.PathLike[str]) -> bool | None:
     """Return whether a process holds the lock of a file; None where nothing can be told: there is no file, or no lock. Waits for none."""
     try:
-        descriptor = os.open(Path(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:

@@ -73,11 +73,11 @@ def check_not_link(path: Path) -> None:
         raise _link_error(path)
 
 
-def check_owner(path: Path) -> None:
+def check_owner(path: str | os.PathLike[str]) -> None:
     """Raise ForeignDirectoryError unless a file belongs to this user or to root, and is no link; FileNotFoundError."""
-    found = path.lstat()
+    found = os.lstat(path)
     if stat.S_ISLNK(found.st_mode):
-        raise _link_error(path)
+        raise _link_error(Path(path))
     _check_owner(path, found)
 
 
@@ -116,7 +116,7 @@ def _check_parent(directory: Path, parent: Path) -> None:
         )
 
 
-def _check_owner(path: Path, found: os.stat_result) -> None:
+def _check_owner(path: str | os.PathLike[str], found: os.stat_result) -> None:
     if not _is_trusted(found.st_uid):
         raise ForeignDirectoryError(
             "another user owns what this process would trust",

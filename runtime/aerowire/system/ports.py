@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.base.socket_address import SocketAddress
 from aerowire.system.clock import SystemClock
-from aerowire.system.names import NameResolver, resolve_with_system
 from aerowire.system.processes import ProcessPort, SystemProcesses
 from aerowire.system.random import SeededRandom
 from aerowire.system.regions import FileRegionPort
@@ -20,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aerowire.base.ports import ClockPort, DatagramPort, RandomPort, RegionPort, WakeupPort
+    from aerowire.base.socket_address import SocketAddress
     from aerowire.system.interfaces import InterfaceAddress, InterfaceLister
+    from aerowire.system.names import NameResolver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,8 @@ class SocketSpec:
 
 
 SocketOpener = Callable[[SocketSpec], "DatagramPort"]
+
+# What only a driver uses is imported when it does: a client starts without.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ class Ports:
             random=SeededRandom(),
             regions=FileRegionPort(),
             open_socket=open_udp_socket,
-            resolver=resolve_with_system,
+            resolver=_resolve,
             interfaces=_list_interfaces,
             processes=SystemProcesses(),
             waiting=SystemWaiting(),
@@ -78,9 +80,15 @@ class Ports:
 
 
 def _list_interfaces() -> Sequence[InterfaceAddress]:
-    from aerowire.system.interfaces import list_interfaces  # of which a client has no need
+    from aerowire.system.interfaces import list_interfaces
 
     return list_interfaces()
+
+
+def _resolve(host: str, /) -> str | None:
+    from aerowire.system.names import resolve_with_system
+
+    return resolve_with_system(host)
 
 
 def open_udp_socket(spec: SocketSpec) -> DatagramPort:

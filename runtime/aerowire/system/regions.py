@@ -51,10 +51,10 @@ class FileRegionPort(RegionPort):
         return free_space(directory)
 
     def identity(self, path: str | os.PathLike[str]) -> tuple[int, int]:
-        return identity_of(Path(path))
+        return identity_of(path)
 
     def check_owner(self, path: str | os.PathLike[str]) -> None:
-        check_owner(Path(path))
+        check_owner(path)
 
     def is_locked(self, path: str | os.PathLike[str]) -> bool | None:
         return is_held(path)
