@@ -22,7 +22,7 @@ from aerowire.base.errors import (
     StorageError,
 )
 from aerowire.base.units import INT64_MAX
-from aerowire.client import ConnectState, is_driver_active
+from aerowire.client import Aeron, ConnectState, Counter, Pending, is_driver_active
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.simulation.clients import RETRY_NS, SimulatedClient
 from aerowire.simulation.processes import FIRST_ID
@@ -223,6 +223,29 @@ def test_a_command_without_an_answer_is_given_up(world: SimulatedWorld) -> None:
         client.complete(pending, SECOND)
     assert pending.is_done
     world.add(host)
+
+
+def test_an_application_may_connect_a_client_of_its_own(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    process = host.connect()
+    pending = Aeron.async_connect(host.driver.aeron_dir, ports=process.ports, use_conductor_agent_invoker=True, environ={})
+    assert pending.poll()
+    other = pending.result()
+    counter = other.async_add_counter(1000, "other")
+    assert world.run(SECOND, until=lambda: other.invoke() >= 0 and counter.is_done)
+    assert len({f"pid={process.process_id}" in label for label in labels(host, CounterType.CLIENT_HEARTBEAT)}) == 1
+    process.close()
+    assert other.is_closed  # with its process
+
+
+def test_an_application_does_not_let_the_world_run(world: SimulatedWorld) -> None:
+    pending: list[Pending[Counter]] = []
+    client = host_of(world).connect(work=lambda: int(client.complete(pending[0]).value) if pending else 0)
+    pending.append(client.aeron.async_add_counter(1000, "mine"))
+    with pytest.raises(BlockingCallError, match=r"SimulatedClient\.complete waits.*poll\(\) of the command"):
+        world.run(SECOND)
+    pending.clear()
+    world.run(SECOND)
 
 
 def test_messages_of_all_lengths_pass(world: SimulatedWorld) -> None:

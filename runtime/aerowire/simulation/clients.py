@@ -31,8 +31,9 @@ class SimulatedClient:
     """One process with one client. From `SimulatedHost.connect`; the world calls `work`.
 
     Its application is `work()`, called in each cycle once the client is connected; it returns how much it did. Without a time of
-    `next_deadline_ns` it is due only when something else is. Errors that no caller can be given are in `errors`, the client's end
-    among them. Invariant: once it has ended, orderly or killed, it does nothing.
+    `next_deadline_ns` it is due only when something else is. With the process's `ports` the application may connect other clients, and
+    invoke them itself. Errors that no caller can be given are in `errors`, the client's end among them. Invariant: once it has ended,
+    orderly or killed, it does nothing.
     """
 
     def __init__(
@@ -51,14 +52,17 @@ class SimulatedClient:
         self.errors: list[BaseException] = []
         self._process = processes.begin(ports.clock.now_ms())
         self._clock = ports.clock
+        self._waiting = ports.waiting
         self._run = run
         self._work = work
         self._next_deadline_ns = next_deadline_ns
         self._on_end = on_end
+        self._is_working = False
         self._has_ended = False
         self._closing: AsyncClose | None = None
         defaults = {"environ": {}, "error_handler": self.errors.append}
-        own = {"ports": replace(ports, processes=self._process), "use_conductor_agent_invoker": True}
+        self.ports = replace(ports, processes=self._process)
+        own = {"ports": self.ports, "use_conductor_agent_invoker": True}
         self._connecting: AsyncConnect[Aeron] = Aeron.async_connect(aeron_dir, **{**defaults, **options, **own})
         self._look_ns = self._clock.now_ns()
         self._look()
@@ -81,8 +85,11 @@ class SimulatedClient:
     def complete(self, pending: Pending[T], limit_ns: int = ANSWER_LIMIT_NS) -> T:
         """Let the world run until a command has its answer, and return that: for those outside of the world.
 
-        Raises what the driver refused the command with, and DriverTimeoutError when there is no answer in time.
+        Raises what the driver refused the command with, DriverTimeoutError when there is no answer in time, and BlockingCallError within
+        the application's own work.
         """
+        if self._is_working:
+            self._waiting.require("SimulatedClient.complete", "poll() of the command in each cycle")
         if not self._run(limit_ns, lambda: pending.is_done):
             pending.abandon()
             raise DriverTimeoutError(f"no answer to: {pending.what}", expected=f"an answer within {limit_ns / 1e9:g} simulated s")
@@ -100,7 +107,13 @@ class SimulatedClient:
         if not self._connecting.is_fulfilled:
             return done
         done += self._invoke()
-        return done if self._work is None or self._has_ended or self._closing is not None else done + self._work()
+        if self._work is None or self._has_ended or self._closing is not None:
+            return done
+        self._is_working = True
+        try:
+            return done + self._work()
+        finally:
+            self._is_working = False
 
     def next_deadline_ns(self) -> int:
         """Return when there is work without a datagram."""
