@@ -65,6 +65,17 @@ class SimulatedRegions(RegionPort):
         """Return whether there is something of that name."""
         return self._files.exists(path)
 
+    def identity(self, path: str | PathLike[str]) -> int:
+        """Return a number that no other file of this disk has had. Raises MappedFileMissingError."""
+        facts = self._files.facts(path)
+        if facts is None:
+            raise MappedFileMissingError("no such file", where=path)
+        return facts.inode
+
+    def is_locked(self, path: str | PathLike[str]) -> bool | None:
+        """Return whether a living process holds the exclusive lock of a file; None where there is no such file."""
+        return self._files.is_locked(path)
+
     def _keep(self, region: Region, stored: object) -> Region:
         self._stored[region] = stored
         return region

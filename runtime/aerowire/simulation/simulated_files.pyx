@@ -78,6 +78,17 @@ cdef class SimulatedFiles(FilePort):
         file = node
         return FileFacts(FileKind.FILE, file.content.length, DEVICE, file.inode, FILE_MODE, OWNER)
 
+    def is_locked(self, path):
+        """Return whether a process holds the exclusive lock of a file; None where there is no file."""
+        cdef StoredFile file
+        if self.facts(path) is None:
+            return None
+        node = self._disk.tree.find(os.fsdecode(path))
+        if isinstance(node, Directory):
+            return None
+        file = node
+        return file.lock_holder is not None
+
     def map(self, path, *, create_length=0, writable=True):
         """Return a Region of a file's bytes, which reads and writes see at once; with a `create_length`, of a new file of so many zeros.
 

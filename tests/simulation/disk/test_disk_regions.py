@@ -90,3 +90,22 @@ def test_errors_are_those_of_real_regions() -> None:
     assert regions.free_space("/") == 3 * PAGE
     assert regions.delete("/a")
     assert not regions.delete("/a")
+
+
+def test_a_file_has_an_identity_and_its_lock_is_seen_by_others() -> None:
+    disk, files, _ = disk_of()
+    regions = SimulatedRegions(files)
+    regions.create("/a", PAGE)
+    first = regions.identity("/a")
+    assert (regions.is_locked("/a"), regions.is_locked("/b"), regions.is_locked("/")) == (False, None, None)
+    file = files.open("/a")
+    file.lock()
+    other = SimulatedRegions(SimulatedFiles(disk))
+    assert other.is_locked("/a")
+    files.kill()
+    assert not other.is_locked("/a")
+    other.delete("/a")
+    other.create("/a", PAGE)
+    assert other.identity("/a") != first
+    with pytest.raises(MappedFileMissingError):
+        other.identity("/b")
