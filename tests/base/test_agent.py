@@ -121,6 +121,24 @@ class TestInvoker:
                 invoker.invoke()
         assert [one for fired in seen for one in fired] == [watch]
 
+    def test_native_agents_run_alone_for_a_caller_that_wakes_the_others(self) -> None:
+        memory = np.zeros(1, dtype=np.int64)
+        notes: list[tuple[object, ...]] = []
+        with Wakeup() as bell:
+            watcher = Watcher(bell)
+            watch = watcher.add()
+            watcher.arm_memory(watch, I64_CHANGE, memory)
+            invoker = AgentInvoker([Noted("python", notes, deadline_ns=3), watcher], SystemClock())
+            memory[0] = 1
+            assert invoker.invoke_native() == 0
+            assert watcher.take_fired() == []
+            with invoker:
+                invoker.invoke_native()
+                assert watcher.take_fired() == [watch]
+                assert invoker.cycle_count == 1
+                assert (invoker.next_deadline_ns(), invoker.next_native_deadline_ns()) == (3, INT64_MAX)
+        assert [what for _, what in notes] == ["on_start", "on_close"]
+
     def test_what_an_agent_raises_ends_the_cycle_and_not_the_invoker(self) -> None:
         notes: list[tuple[object, ...]] = []
         bad = Noted("bad", notes, fails="do_work")

@@ -25,8 +25,9 @@ from aerowire.base.units import INT64_MAX
 from aerowire.client import Aeron, ConnectState, Counter, Pending, is_driver_active
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.simulation.clients import RETRY_NS, SimulatedClient
+from aerowire.simulation.host import SimulatedHost
 from aerowire.simulation.processes import FIRST_ID
-from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from aerowire.simulation.world import SimulatedWorld
 from tests.support.stream_client import STREAM, StreamClient
 
 MS = 1_000_000
@@ -80,7 +81,7 @@ def test_processes_of_a_host_have_ids_of_their_own(world: SimulatedWorld) -> Non
     assert host.cnc.pid == FIRST_ID
     assert [client.process_id for client in clients] == [FIRST_ID + 1, FIRST_ID + 2, FIRST_ID + 3]
     clients[1].kill()
-    assert not host.ports.processes.is_running(clients[1].process_id)
+    assert not host.process_table.is_running(clients[1].process_id)
     assert host.connect().process_id == FIRST_ID + 4
 
 
@@ -91,7 +92,7 @@ def test_a_client_that_is_closed_is_gone_with_the_driver_s_next_timer(world: Sim
     client.close()
     client.close()
     assert client.aeron.is_closed
-    assert client not in world.hosts
+    assert client.has_ended
     assert client.next_deadline_ns() == INT64_MAX
     assert world.run(2 * SECOND, until=lambda: labels(host, CounterType.CLIENT_HEARTBEAT) == [])
 
@@ -104,9 +105,9 @@ def test_a_client_that_lingers_ends_when_it_has_lingered(world: SimulatedWorld) 
     client.close()
     before = cycles.count
     assert client.next_deadline_ns() == world.clock.now_ns() + SECOND
-    assert not world.run(SECOND - MS, until=lambda: client not in world.hosts)
+    assert not world.run(SECOND - MS, until=lambda: client.has_ended)
     assert labels(host, CounterType.CLIENT_HEARTBEAT)
-    assert world.run(2 * MS, until=lambda: client not in world.hosts)
+    assert world.run(2 * MS, until=lambda: client.has_ended)
     assert world.run(2 * SECOND, until=lambda: labels(host, CounterType.CLIENT_HEARTBEAT) == [])
     assert cycles.count == before
 
@@ -139,33 +140,24 @@ def test_a_client_notices_that_its_driver_has_ended_and_goes_on_as_a_process(wor
 def test_a_client_notices_that_its_driver_stands_still(world: SimulatedWorld) -> None:
     host = host_of(world)
     client = host.connect(driver_timeout_ns="2s")
-    world.hosts.remove(host)
+    host.driver_process.pause()
     start_ns = world.clock.now_ns()
     assert world.run(5 * SECOND, until=lambda: client.aeron.is_closed)
     assert [type(error) for error in client.errors] == [DriverTimeoutError]
     assert 2 * SECOND <= world.clock.now_ns() - start_ns <= 3 * SECOND
-    world.add(host)
+    host.driver_process.resume()
 
 
 # ---- connecting to a driver that is not there
 
 
-def lonely(world: SimulatedWorld, host: SimulatedHost, **options: Any) -> SimulatedClient:
+def lonely(host: SimulatedHost, **options: Any) -> SimulatedClient:
     """Start a client of a driver that nobody has started."""
-    return world.add(
-        SimulatedClient(
-            aeron_dir="/nowhere",
-            ports=host.ports,
-            processes=host.processes,
-            run=lambda duration_ns, until: world.run(duration_ns, until=until),
-            on_end=world.hosts.remove,
-            **options,
-        )
-    )
+    return host.connect(aeron_dir="/nowhere", **options)
 
 
 def test_a_client_looks_for_its_driver_until_its_timeout(world: SimulatedWorld) -> None:
-    client = lonely(world, host_of(world), driver_timeout_ns="1s")
+    client = lonely(host_of(world), driver_timeout_ns="1s")
     assert client.next_deadline_ns() == world.clock.now_ns() + RETRY_NS
     with pytest.raises(RuntimeError, match="no answer yet"):
         _ = client.aeron
@@ -179,30 +171,31 @@ def test_a_client_looks_for_its_driver_until_its_timeout(world: SimulatedWorld) 
 
 def test_a_client_meets_a_driver_that_comes_later(world: SimulatedWorld) -> None:
     host = host_of(world)
-    client = lonely(world, host)
+    client = lonely(host)
     world.run(SECOND)
     memory = host.regions.map(Path(host.driver.aeron_dir) / CNC_FILE_NAME)
-    memoryview(host.regions.create(Path("/nowhere") / CNC_FILE_NAME, len(memory)))[:] = memoryview(memory)
+    memoryview(host.regions.create(Path("/nowhere") / CNC_FILE_NAME, len(memory), sparse=True))[:] = memoryview(memory)
     assert world.run(2 * RETRY_NS, until=lambda: client.connecting.is_fulfilled)
 
 
 def test_a_client_that_ends_while_it_looks_for_its_driver_is_gone(world: SimulatedWorld) -> None:
-    client = lonely(world, host_of(world))
+    client = lonely(host_of(world))
     client.close()
-    assert client not in world.hosts
+    assert client.has_ended
     assert client.connecting.is_done
 
 
 def test_whether_a_driver_lives_is_told_without_waiting(world: SimulatedWorld) -> None:
     host = host_of(world)
     directory = host.driver.aeron_dir
-    assert is_driver_active(directory, watches=False, ports=host.ports)
+    ports = host.ports_for(host.new_process("observer"))
+    assert is_driver_active(directory, watches=False, ports=ports)
     with pytest.raises(BlockingCallError, match="watches=False"):
-        is_driver_active(directory, ports=host.ports)
-    world.hosts.remove(host)
+        is_driver_active(directory, ports=ports)
+    host.driver_process.pause()
     world.run(11 * SECOND)
-    assert not is_driver_active(directory, watches=False, ports=host.ports)
-    world.add(host)
+    assert not is_driver_active(directory, watches=False, ports=ports)
+    host.driver_process.resume()
 
 
 # ---- what it does
@@ -217,12 +210,12 @@ def test_a_refused_command_is_told_to_its_caller(world: SimulatedWorld) -> None:
 def test_a_command_without_an_answer_is_given_up(world: SimulatedWorld) -> None:
     host = host_of(world)
     client = host.connect()
-    world.hosts.remove(host)
+    host.driver_process.pause()
     pending = client.aeron.async_add_counter(1000, "mine")
     with pytest.raises(DriverTimeoutError, match="no answer to: add counter 'mine'"):
         client.complete(pending, SECOND)
     assert pending.is_done
-    world.add(host)
+    host.driver_process.resume()
 
 
 def test_an_application_may_connect_a_client_of_its_own(world: SimulatedWorld) -> None:
@@ -356,7 +349,7 @@ def test_a_client_asks_the_operating_system_for_nothing(world: SimulatedWorld, m
         world.run(5 * SECOND)
         counter = sender.client.complete(sender.aeron.async_add_counter(1000, "mine"))
         counter.close()
-        missing = lonely(world, hosts[0], driver_timeout_ns="100ms")
+        missing = lonely(hosts[0], driver_timeout_ns="100ms")
         world.run(SECOND)
         received += receiver.received
         failures = [type(error) for error in missing.errors]

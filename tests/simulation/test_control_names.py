@@ -75,7 +75,7 @@ def test_a_sender_that_fell_silent_is_found_where_its_name_went(world: Simulated
     assert world.run(2 * SECOND, until=lambda: receiver.has_image)
     assert receiver.image is not None
     image = receiver.image.correlation_id
-    first.host.kill()
+    first.host.lose_power()
     second = Home(world, SECOND_HOME)
     second.offer_stream()
     world.names["source"] = SECOND_HOME

@@ -8,7 +8,8 @@ from aerowire.codecs.flyweights.cnc import CONTROL_PROTOCOL_VERSION
 from aerowire.codecs.flyweights.commands import AddPublicationEncoder, CommandType, RemovePublicationEncoder
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.version import AERON_VERSION
-from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from aerowire.simulation.host import SimulatedHost
+from aerowire.simulation.world import SimulatedWorld
 
 SECOND = 1_000_000_000
 

@@ -13,7 +13,8 @@ from aerowire.codecs.flyweights.commands import AddPublicationEncoder, AddSubscr
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.names.driver_names import listen_address
-from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from aerowire.simulation.host import SimulatedHost
+from aerowire.simulation.world import SimulatedWorld
 
 MS = 1_000_000
 SECOND = 1_000_000_000

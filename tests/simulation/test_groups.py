@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from aerowire.simulation.host import SimulatedHost
+from aerowire.simulation.world import SimulatedWorld
 from tests.support.stream_client import StreamClient
 
 MS = 1_000_000
@@ -116,7 +117,7 @@ def test_min_lets_go_of_a_member_that_died_after_the_receiver_timeout(scene: Sce
     publisher = scene.publisher("min,t:500ms")
     quick, dying = scene.member(), scene.member()
     assert scene.runs(SECOND, lambda: publisher.counter(CounterType.FC_RECEIVERS) == 2)
-    dying.host.kill()
+    dying.host.lose_power()
     publisher.is_sending = True
     scene.runs(250 * MS)
     held = quick.position

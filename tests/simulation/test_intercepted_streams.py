@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from aerowire.simulation.host import SimulatedHost
+from aerowire.simulation.world import SimulatedWorld
 from tests.support.stream_client import StreamClient
 
 SECOND = 1_000_000_000

@@ -12,7 +12,8 @@ from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.client import ExclusivePublication
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from aerowire.simulation.host import SimulatedHost
+from aerowire.simulation.world import SimulatedWorld
 from aerowire.tools.driver.event_reader import Event, EventReader
 from tests.support.stream_client import STREAM, StreamClient
 
@@ -104,7 +105,7 @@ def test_receivers_that_are_waited_for_come_and_go(scene: Scene) -> None:
     assert scene.world.run(SECOND, until=lambda: publisher.counter(CounterType.FC_RECEIVERS) == 1)
     scene.subscriber(dying, GROUP)
     assert scene.world.run(SECOND, until=lambda: publisher.counter(CounterType.FC_RECEIVERS) == 2)
-    dying.kill()
+    dying.lose_power()
     assert scene.world.run(SECOND, until=lambda: publisher.counter(CounterType.FC_RECEIVERS) == 1)
     added = scene.noted(sending, DriverEventCode.FLOW_CONTROL_RECEIVER_ADDED)
     (removed,) = scene.noted(sending, DriverEventCode.FLOW_CONTROL_RECEIVER_REMOVED)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from aerowire.simulation.host import SimulatedHost
+from aerowire.simulation.world import SimulatedWorld
 from tests.soak.bars import Part, Size
 from tests.support.stream_client import StreamClient
 
@@ -210,7 +211,7 @@ class Group:
     def _die(self) -> None:
         receiver = self.dice.choice(self.wanderers)
         self.wanderers.remove(receiver)
-        receiver.host.kill()
+        receiver.host.lose_power()
 
     def _stall(self) -> None:
         receiver = self.dice.choice([self.anchor, *self.wanderers] if self.strategy.waits else self.wanderers or [self.anchor])

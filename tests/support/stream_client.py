@@ -13,7 +13,8 @@ from aerowire.client import Aeron, ExclusivePublication, Image, Pending, Publica
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.ipc.counters import CountersReader
 from aerowire.logbuffer.log import LogBuffers
-from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from aerowire.simulation.host import SimulatedHost
+from aerowire.simulation.world import SimulatedWorld
 
 STREAM = 1001
 _FRAGMENTS_AT_ONCE = 256

@@ -115,6 +115,29 @@ cdef class AgentInvoker:
                         index += 1
         return work
 
+    def invoke_native(self) -> int:
+        """Run one duty cycle of the native agents alone, for a caller that runs the others when they are woken or due."""
+        cdef int64_t now_ns = self._clock.nano_time()
+        cdef int64_t epoch_ms = self._clock.epoch_ms()
+        cdef int work = 0
+        cdef int index
+        if self._state == STATE_STARTED:
+            store_relaxed_i64(&self._cycles, self._cycles + 1)
+            with nogil:
+                for index in range(self._count):
+                    if self._native[index] != NULL:
+                        work += (<NativeAgent>self._native[index]).do_work(now_ns, epoch_ms)
+        return work
+
+    def next_native_deadline_ns(self) -> int:
+        """Earliest deadline of the native agents."""
+        cdef int64_t deadline_ns = INT64_MAX
+        cdef int index
+        for index in range(self._count):
+            if self._native[index] != NULL:
+                deadline_ns = min(deadline_ns, (<NativeAgent>self._native[index]).next_deadline_ns())
+        return deadline_ns
+
     def start(self):
         """Run every agent's on_start; once."""
         if self._state == STATE_NEW:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.base.errors import AerowireError, DriverTimeoutError
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from aerowire.client.conductor.async_close import AsyncClose
     from aerowire.client.conductor.driver_connection import AsyncConnect
     from aerowire.client.handles.waiting import Pending
-    from aerowire.simulation.processes import ProcessTable
+    from aerowire.simulation.process import Process
     from aerowire.system.ports import Ports
 
 T = TypeVar("T")
@@ -41,27 +40,25 @@ class SimulatedClient:
         *,
         aeron_dir: Path | str,
         ports: Ports,
-        processes: ProcessTable,
+        process: Process,
         run: Callable[[int, Callable[[], bool]], bool],
         work: Callable[[], int] | None = None,
         next_deadline_ns: Callable[[], int] | None = None,
-        on_end: Callable[[SimulatedClient], object],
         **options: Any,
     ) -> None:
-        """`ports` are the host's, `options` the client's. `run(duration_ns, until)` lets the world run; `on_end(client)` is called once."""
+        """`ports` are the process's, `options` the client's. `run(duration_ns, until)` lets the world run."""
         self.errors: list[BaseException] = []
-        self._process = processes.begin(ports.clock.now_ms())
+        self._process = process
         self._clock = ports.clock
         self._waiting = ports.waiting
         self._run = run
         self._work = work
         self._next_deadline_ns = next_deadline_ns
-        self._on_end = on_end
         self._is_working = False
         self._has_ended = False
         self._closing: AsyncClose | None = None
         defaults = {"environ": {}, "error_handler": self.errors.append}
-        self.ports = replace(ports, processes=self._process)
+        self.ports = ports
         own = {"ports": self.ports, "use_conductor_agent_invoker": True}
         self._connecting: AsyncConnect[Aeron] = Aeron.async_connect(aeron_dir, **{**defaults, **options, **own})
         self._look_ns = self._clock.now_ns()
@@ -78,9 +75,14 @@ class SimulatedClient:
         return self._connecting.result()
 
     @property
+    def has_ended(self) -> bool:
+        """Whether the process has ended, orderly or not."""
+        return self._has_ended
+
+    @property
     def process_id(self) -> int:
         """Id of the process on its host."""
-        return self._process.own_id()
+        return self._process.identity.own_id()
 
     def complete(self, pending: Pending[T], limit_ns: int = ANSWER_LIMIT_NS) -> T:
         """Let the world run until a command has its answer, and return that: for those outside of the world.
@@ -151,7 +153,6 @@ class SimulatedClient:
     def _end(self, end_process: Callable[[], None]) -> None:
         self._has_ended = True
         end_process()
-        self._on_end(self)
 
     def _look(self) -> int:
         now_ns = self._clock.now_ns()

@@ -1,60 +1,69 @@
-# A network in memory: ports, packets in flight, and what can go wrong with them.
+# Hosts with sockets, between which packets go over links.
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.address cimport Address
-from aerowire.base.ports cimport ClockPort, Datagram, DatagramPort
-from aerowire.system.random cimport SeededRandom
+from aerowire.base.ports cimport Datagram, DatagramPort
+from aerowire.simulation.links cimport LinkTable
+from aerowire.simulation.packets cimport Link, Packet
+from aerowire.simulation.wire cimport Wire
 
-cdef enum:
-    QUEUE_LENGTH_MAX = 4096             # packets in flight to one port, as a socket buffer would bound them
 
-cdef struct Packet:
-    int64_t due_ns
-    uint64_t number                     # order among packets due at one time
-    int32_t length
-    Address source
-    uint8_t* payload
+@cython.final
+cdef class Inbox:
+    cdef readonly int64_t arrivals      # ever
+    cdef readonly int64_t unread        # now
+
+    cdef void on_arrival(self) noexcept nogil
+    cdef void on_read(self) noexcept nogil
 
 
 @cython.final
 cdef class SimulatedNetwork:
-    """SimulatedNetwork(clock, seed): `open_port(bind, peer, group)` makes its ends."""
-
-    cdef ClockPort _clock
-    cdef SeededRandom _random
+    cdef Wire _wire
+    cdef readonly LinkTable links
+    cdef readonly Inbox unowned         # of sockets that belong to no process
     cdef list _ports
-    cdef void** _natives                # borrowed SimulatedPort*
+    cdef void** _natives                # borrowed SimulatedPort*, in the order of opening
     cdef int _count
-    cdef uint64_t _number
-    cdef uint64_t _hash
-    cdef double loss
-    cdef double duplicate
-    cdef int64_t latency_ns
-    cdef int64_t jitter_ns
-    cdef readonly int64_t sent
-    cdef readonly int64_t lost
-    cdef readonly int64_t delivered
-    cdef readonly int64_t overflowed
+    cdef int _capacity
     cdef int _next_port
+    cdef list _partitions               # each with the hosts of its links
+    cdef readonly int64_t sent          # datagrams that sockets have sent
 
-    cdef int deliver(self, SimulatedPort source, const Address* target, const uint8_t* payload, int32_t length) noexcept nogil
-    cdef int deliver_to_group(self, SimulatedPort source, const Address* group, const uint8_t* payload, int32_t length) noexcept nogil
-    cdef void put_in_flight(self, SimulatedPort target, const Address* source, const uint8_t* payload, int32_t length) noexcept nogil
-    cdef void trace(self, int kind, int32_t a, int32_t b, const uint8_t* payload, int32_t length) noexcept nogil
+    cdef void arrive(self) noexcept nogil                       # let come what is due
+    cdef int64_t next_arrival(self) noexcept nogil              # as Wire.next_arrival_ns
+    cdef int send_from(self, SimulatedPort source, const Address* target, const uint8_t* payload, int32_t length) noexcept nogil
+    cdef int _send_to_group(self, SimulatedPort source, const Address* group, const uint8_t* payload, int32_t length) noexcept nogil
+    cdef void _send_over(self, Link* link, SimulatedPort source, const Address* target, const uint8_t* payload, int32_t length) noexcept nogil
+    cdef void _deliver(self, Packet* packet) noexcept nogil
+    cdef void _enqueue(self, SimulatedPort port, Packet* packet) noexcept nogil
+    cdef void _count_traffic(self, int host) noexcept nogil
+    cdef void _tell(self, int fate, int cause, SimulatedPort source, const Address* target, const uint8_t* payload,
+                    int32_t length) noexcept nogil
+    cdef bint _is_taken(self, SimulatedPort port) noexcept nogil
+    cdef int _take_free_port(self, SimulatedPort port) except -1
+    cdef int _add_port(self, SimulatedPort port) except -1
 
 
 @cython.final
 cdef class SimulatedPort(DatagramPort):
     cdef SimulatedNetwork _network
+    cdef Inbox _inbox
     cdef Address _local
     cdef Address _peer
     cdef Address _group                 # multicast group that it hears, length 0 for none
+    cdef int _host
+    cdef bint _follows_host             # bound to every address of its host
     cdef bint _closed
     cdef bint _cut
-    cdef Packet* _heap
+    cdef Packet* _oldest                # arrived and not yet received
+    cdef Packet* _newest
     cdef int _queued
-    cdef readonly int asked_max          # the most datagrams that one receive asked for
+    cdef int64_t _queued_bytes
+    cdef int64_t _bytes_max             # 0: as many as there are
+    cdef readonly int asked_max         # the most datagrams that one receive asked for
 
-    cdef bint push(self, Packet* packet) noexcept nogil
-    cdef void pop(self, Packet* packet) noexcept nogil
+    cdef bint is_stale(self) noexcept nogil
+    cdef Packet* _pop(self) noexcept nogil
+    cdef void _drop_queue(self) noexcept nogil

@@ -15,6 +15,7 @@ from scapy.utils import PcapNgReader, RawPcapReader
 from aerowire.driver.media.capture import CaptureWriter
 from aerowire.driver.media.capture_port import CapturePort, CaptureTap
 from aerowire.driver.media.loss_port import LossPort, LossRates
+from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.system.clock import ManualClock
 
@@ -29,7 +30,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def network(clock: ManualClock) -> SimulatedNetwork:
-    return SimulatedNetwork(clock, seed=1, latency_ns=0)
+    return SimulatedNetwork(clock, seed=1, faults=LinkFaults(latency_ns=0))
 
 
 def test_capture_holds_each_datagram_with_headers_direction_and_time(network: SimulatedNetwork, clock: ManualClock, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from aerowire.driver.media.capture_port import CapturePort
 from aerowire.driver.media.loss_arguments import make_interceptors
 from aerowire.driver.media.loss_interceptors import FixedLoss, LossInterceptor, MultiGapLoss, RandomLoss
 from aerowire.driver.media.loss_port import LossPort
+from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.system.clock import ManualClock
 
@@ -37,7 +38,7 @@ class Wire:
     """Sends datagrams to a port with interceptors and tells which came through."""
 
     def __init__(self, *interceptors: LossInterceptor) -> None:
-        self.network = SimulatedNetwork(ManualClock(now_ns=0, epoch_ms=0), seed=1, latency_ns=0)
+        self.network = SimulatedNetwork(ManualClock(now_ns=0, epoch_ms=0), seed=1, faults=LinkFaults(latency_ns=0))
         self.sender = self.network.open_port(A, B)
         self.port = LossPort(self.network.open_port(B), interceptors=interceptors)
 

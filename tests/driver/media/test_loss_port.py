@@ -10,6 +10,7 @@ import pytest
 from aerowire.base.address import AddressTuple
 from aerowire.base.ports import DatagramPort
 from aerowire.driver.media.loss_port import LossPort, LossRates
+from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.system.clock import ManualClock
 from aerowire.system.poller import PortPoller
@@ -26,7 +27,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def network(clock: ManualClock) -> SimulatedNetwork:
-    return SimulatedNetwork(clock, seed=1, latency_ns=0)
+    return SimulatedNetwork(clock, seed=1, faults=LinkFaults(latency_ns=0))
 
 
 def burst(count: int) -> list[tuple[bytes, AddressTuple]]:
@@ -85,7 +86,7 @@ def test_what_was_held_back_on_a_silent_socket_comes_out_also_behind_a_poller_of
 def test_the_same_seed_has_the_same_fate(clock: ManualClock) -> None:
     fates = []
     for _ in range(2):
-        network = SimulatedNetwork(clock, seed=1, latency_ns=0)
+        network = SimulatedNetwork(clock, seed=1, faults=LinkFaults(latency_ns=0))
         sender = LossPort(network.open_port(A, B), outgoing=LossRates(loss=0.3, duplicate=0.2, reorder=0.2, seed=99))
         receiver = network.open_port(B)
         sender.send_datagrams(burst(300))

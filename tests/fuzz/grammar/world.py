@@ -17,6 +17,7 @@ from aerowire.conformance.accepted.steps import Step
 from aerowire.conformance.accepted.targets import ReceiveTarget, ResolverTarget, SendTarget, Target
 from aerowire.driver import MediaDriver
 from aerowire.driver.context import Context
+from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.network import SimulatedNetwork, SimulatedPort
 from aerowire.system.clock import ManualClock
 from aerowire.system.interfaces import InterfaceAddress
@@ -76,7 +77,8 @@ class World:
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.clock = ManualClock(now_ns=1_000_000_000, epoch_ms=epoch_ms())
-        self.network = SimulatedNetwork(self.clock, seed=seed, latency_ns=0)
+        self.network = SimulatedNetwork(self.clock, seed=seed)
+        self.network.links.set(HOST, HOST, LinkFaults(latency_ns=0))
         self.sent = 0
         # Bytes by target: those that hostile sockets sent, and those that came back to them.
         self.asked: Counter[str] = Counter()

@@ -11,6 +11,7 @@ from aerowire.driver.media.capture_port import CapturePort, CaptureTap
 from aerowire.driver.media.loss_interceptors import FixedLoss, LossInterceptor, MultiGapLoss, RandomLoss
 from aerowire.driver.media.loss_port import LossPort
 from aerowire.pcap.capture import Capture
+from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.system.clock import ManualClock
 from tests.fuzz.fields import Fields, int32s
@@ -49,7 +50,7 @@ class DecoratedPortTarget:
         how = fields.unsigned(1)
         interceptors = self._interceptors(how, fields)
         clock = ManualClock(now_ns=0, epoch_ms=1_700_000_000_000)
-        network = SimulatedNetwork(clock, seed=1, latency_ns=0)
+        network = SimulatedNetwork(clock, seed=1, faults=LinkFaults(latency_ns=0))
         here, there = (OTHER_SIX, SIX) if how & 16 else (B, A)
         sender = network.open_port(there, here)
         writer = CaptureWriter(self._path, clock, overwrites=True)

@@ -1,0 +1,233 @@
+"""A machine of a simulated world: an address, a clock, a disk, and processes that share its memory."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.errors import ClosedError
+from aerowire.driver.context import Context
+from aerowire.driver.media_driver import MediaDriver
+from aerowire.ipc.cnc import CncFile
+from aerowire.simulation.clients import SimulatedClient
+from aerowire.simulation.driver_cycle import DriverCycle
+from aerowire.simulation.host_clock import HostClock
+from aerowire.simulation.one_thread import SimulatedThreads, SimulatedWaiting, SimulatedWakeup
+from aerowire.simulation.process import Deadline, Process, ProcessState, Work
+from aerowire.simulation.processes import ProcessTable
+from aerowire.simulation.regions import AnonymousRegions
+from aerowire.system.interfaces import InterfaceAddress
+from aerowire.system.ports import Ports, SocketSpec
+from aerowire.system.random import SeededRandom
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aerowire.base.ports import DatagramPort, RegionPort
+    from aerowire.simulation.world import SimulatedWorld
+
+# What Linux gives a socket that asks for nothing (net.core.rmem_default).
+_RECEIVE_BUFFER_LENGTH = 212_992
+PartT = TypeVar("PartT")
+
+
+class SimulatedHost:
+    """Made by SimulatedWorld.add_host and add_empty_host.
+
+    Changed by its processes, and by lose_power(), restart() and move_to(). Invariant: a host without power has no processes.
+    """
+
+    def __init__(self, world: SimulatedWorld, address: str, number: int, directory: Path | None, regions: RegionPort | None) -> None:
+        self.clock = HostClock(world.clock)
+        self.regions: RegionPort = AnonymousRegions() if regions is None else regions
+        self._world = world
+        self._address = address
+        self._number = number
+        self._directory = directory
+        self._has_power = True
+        self._processes: list[Process] = []
+        self.process_table = ProcessTable()
+        self.clients: list[SimulatedClient] = []
+        self._driver: MediaDriver | None = None
+        self._driver_process: Process | None = None
+        self._cnc: CncFile | None = None
+
+    @property
+    def address(self) -> str:
+        """The address that others reach it at."""
+        return self._address
+
+    @property
+    def has_power(self) -> bool:
+        """Whether processes can run."""
+        return self._has_power
+
+    @property
+    def driver(self) -> MediaDriver:
+        """The driver that was started here last, unless it was killed."""
+        return self._present(self._driver)
+
+    @property
+    def driver_process(self) -> Process:
+        """The process of the driver."""
+        return self._present(self._driver_process)
+
+    @property
+    def cnc(self) -> CncFile:
+        """The driver's cnc file."""
+        return self._present(self._cnc)
+
+    @property
+    def processes(self) -> tuple[Process, ...]:
+        """The processes that have not ended, in the order of their starts."""
+        return tuple(process for process in self._processes if process.state is not ProcessState.ENDED)
+
+    # -- Processes -----------------------------------------------------------------------------------------------------
+
+    def start_driver(self, **options: Any) -> Process:
+        """Start a media driver; `options` are those of its Context. Return its process."""
+        if self._directory is None:
+            raise ValueError("directory: a world with drivers needs one")
+        if self._driver_process is not None and self._driver_process.state is not ProcessState.ENDED:
+            raise ClosedError("the host has a driver", where=self._address, expected="one that has ended, or none", actual="running")
+        context = Context(aeron_dir=str(self._directory), threading_mode="INVOKER", **options)
+        process = self.new_process("driver")
+        try:
+            driver = MediaDriver.launch(context, ports=self.ports_for(process))
+        except BaseException:
+            process.end()
+            raise
+        process.on_kill(partial(self._forget_driver, driver))
+        cycle = DriverCycle(driver, self.clock)
+        process.start(cycle.work, cycle.next_deadline_ns)
+        self._driver, self._driver_process = driver, process
+        self._cnc = CncFile.map(self._directory / CNC_FILE_NAME, regions=self.regions)
+        return process
+
+    def add_process(self, work: Work, next_deadline_ns: Deadline | None = None, *, name: str = "client") -> Process:
+        """Let something take part that shares the memory of this host: a client, for instance. Return its process.
+
+        Deadlines are by this host's clock; without them it has a turn whenever time has passed.
+        """
+        process = self.new_process(name)
+        process.start(work, next_deadline_ns)
+        return process
+
+    def connect(
+        self,
+        *,
+        work: Work | None = None,
+        next_deadline_ns: Deadline | None = None,
+        aeron_dir: Path | str | None = None,
+        **options: Any,
+    ) -> SimulatedClient:
+        """Start an application with a client of this host's driver, or of the one that is to come in `aeron_dir`.
+
+        `options` are those of its ClientContext. Deadlines are by this host's clock.
+        """
+        process = self.new_process("client")
+        client = SimulatedClient(
+            aeron_dir=self.driver.aeron_dir if aeron_dir is None else aeron_dir,
+            ports=self.ports_for(process),
+            process=process,
+            run=lambda duration_ns, until: self._world.run(duration_ns, until=until),
+            work=work,
+            next_deadline_ns=next_deadline_ns,
+            **options,
+        )
+        process.start(client.work, client.next_deadline_ns)
+        self.clients = [other for other in self.clients if not other.has_ended] + [client]
+        return client
+
+    def new_process(self, name: str) -> Process:
+        """Make a process that has no turns until it is started, for what takes its ports before it can work."""
+        if not self._has_power:
+            raise ClosedError("the host has no power", where=self._address, expected="restart() before", actual="a new process")
+        identity = self.process_table.begin(self.clock.now_ms())
+        process = self._world.new_process(f"{name} at {self._address}", self._number, self.clock, identity)
+        self._processes = [*self.processes, process]
+        return process
+
+    def ports_for(self, process: Process) -> Ports:
+        """Return what a process of this host takes from outside, with randomness and sockets of its own."""
+        return Ports(
+            clock=self.clock,
+            random=SeededRandom(self._world.draw_seed()),
+            regions=self.regions,
+            open_socket=partial(self._open_socket, process),
+            resolver=self._world.names.get,
+            interfaces=self._interfaces,
+            processes=process.identity,
+            waiting=SimulatedWaiting(self.clock),
+            threads=SimulatedThreads(),
+            new_wakeup=SimulatedWakeup,
+        )
+
+    def close(self) -> None:
+        """Stop the driver in good order, and every other process."""
+        for client in self.clients:
+            client.close()
+        if self._driver is not None and self.driver_process.state is not ProcessState.ENDED:
+            self._driver.close()
+        for process in self._processes:
+            process.end()
+        self._processes.clear()
+
+    # -- Misfortunes ---------------------------------------------------------------------------------------------------
+
+    def lose_power(self) -> None:
+        """Kill all processes, and let nothing in or out. The disk keeps what it keeps; restart() gives it back, or another."""
+        for process in self._processes:
+            process.kill()
+        self._processes.clear()
+        self._has_power = False
+        self._world.network.disconnect(self._address)
+
+    def restart(self, *, regions: RegionPort | None = None) -> None:
+        """Switch it on again, with its disk as it is or with `regions` in its place; processes are the caller's to start.
+
+        Monotonic time begins again, the wall clock has gone on.
+        """
+        if self._has_power:
+            raise ClosedError("the host has power", where=self._address, expected="one that has lost it", actual="running")
+        self._has_power = True
+        self.clock.restart()
+        self.regions = self.regions if regions is None else regions
+        self._world.network.reconnect(self._address)
+
+    def move_to(self, address: str) -> None:
+        """Take a new address. Sockets bound to a wildcard follow; the names that lead here are the caller's to change."""
+        self._world.network.move_host(self._address, address)
+        self._address = address
+
+    # -- What processes ask for ----------------------------------------------------------------------------------------
+
+    def _open_socket(self, process: Process, spec: SocketSpec) -> DatagramPort:
+        peer = None if spec.connect is None else (spec.connect.host, spec.connect.port)
+        # Ends of groups share their port number, and are told apart by their groups alone.
+        group = None if spec.group is None else (spec.group.host, spec.group.port)
+        socket = self._world.network.open_port(
+            (spec.bind.host, spec.bind.port) if group is None else ("0.0.0.0", 0),
+            peer,
+            group,
+            host=self._address,
+            inbox=process.inbox,
+            receive_buffer_length=spec.so_rcvbuf or _RECEIVE_BUFFER_LENGTH,
+        )
+        process.add_socket(socket)
+        return socket
+
+    def _interfaces(self) -> list[InterfaceAddress]:
+        return [InterfaceAddress("sim0", 1, self._address)]
+
+    def _forget_driver(self, driver: MediaDriver) -> None:
+        if self._driver is driver:
+            self._driver = self._driver_process = self._cnc = None
+
+    def _present(self, part: PartT | None) -> PartT:
+        if part is None:
+            raise ClosedError(
+                "the host has no driver", where=self._address, expected="start_driver() before", actual="none, or one that was killed"
+            )
+        return part
