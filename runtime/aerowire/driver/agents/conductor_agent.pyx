@@ -60,6 +60,8 @@ cdef class ConductorAgent(DriverAgent):
         duty_cycle_start(&self.cycle, now_ns)
         self._timer_deadline_ns = now_ns + self._timer_interval_ns
         self._last_moved_ns = now_ns
+        # Now, and not with the first timer: a wall clock that is set before it would make all clients seem silent.
+        look_at_clocks(&self._look, now_ns, self.clock.epoch_ms())
         if self._to_driver is not None:
             self._to_driver.set_consumer_heartbeat(self.clock.epoch_ms())
 
