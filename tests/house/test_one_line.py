@@ -51,8 +51,9 @@ COMMANDS: dict[str, list[tuple[list[str], bool]]] = {
     "rate": [(["publish", "bad:" + HOSTILE, "9"], True)],
     "pcap": [(["summary", "/nonexistent/" + HOSTILE], True), (["streams", "/nonexistent/" + HOSTILE + LONE], True)],
     "demo": [(["--help"], False)],
+    "simulate": [(["no:" + HOSTILE], True)],
 }
-WITHOUT_DIRECTORY = ("pcap", "demo")
+WITHOUT_DIRECTORY = ("pcap", "demo", "simulate")
 CASES = [(name, arguments, is_shown) for name, lines in COMMANDS.items() for arguments, is_shown in lines]
 
 

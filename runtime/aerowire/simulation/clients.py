@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from aerowire.base.errors import AerowireError, DriverTimeoutError
 from aerowire.base.units import INT64_MAX
 from aerowire.client.aeron import Aeron
+from aerowire.simulation.process import ProcessState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,8 +77,8 @@ class SimulatedClient:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process has ended, orderly or not."""
-        return self._has_ended
+        """Whether the process has ended: in order, killed, or with its host's power."""
+        return self._has_ended or self._process.state is ProcessState.ENDED
 
     @property
     def process_id(self) -> int:
@@ -130,7 +131,7 @@ class SimulatedClient:
 
     def close(self) -> None:
         """End the process in an orderly way: at once, or when its client has lingered. A second call does nothing."""
-        if self._has_ended or self._closing is not None:
+        if self.has_ended or self._closing is not None:
             return
         self._connecting.cancel()
         if self._connecting.is_fulfilled:
@@ -141,7 +142,7 @@ class SimulatedClient:
 
     def kill(self) -> None:
         """End the process at once: its driver hears nothing more of it, and finds out by the heartbeat."""
-        if not self._has_ended:
+        if not self.has_ended:
             self._end(self._process.kill)
 
     def _finish(self, closing: AsyncClose) -> int:

@@ -64,6 +64,11 @@ class SimulatedHost:
         return self._has_power
 
     @property
+    def has_driver(self) -> bool:
+        """Whether a driver runs here, paused or not."""
+        return self._driver_process is not None and self._driver_process.state is not ProcessState.ENDED
+
+    @property
     def driver(self) -> MediaDriver:
         """The driver that was started here last, unless it was killed."""
         return self._present(self._driver)
@@ -89,7 +94,7 @@ class SimulatedHost:
         """Start a media driver; `options` are those of its Context. Return its process."""
         if self._directory is None:
             raise ValueError("directory: a world with drivers needs one")
-        if self._driver_process is not None and self._driver_process.state is not ProcessState.ENDED:
+        if self.has_driver:
             raise ClosedError("the host has a driver", where=self._address, expected="one that has ended, or none", actual="running")
         context = Context(aeron_dir=str(self._directory), threading_mode="INVOKER", **options)
         process = self.new_process("driver")

@@ -32,6 +32,11 @@ class AnonymousRegions(RegionPort):
         """Bytes of a page."""
         return PAGE_SIZE_MIN
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths that lead to regions."""
+        return frozenset(self._regions)
+
     def create(self, path: str | PathLike[str], length: int, *, sparse: bool = True) -> Region:
         """Make a region of `length` zero bytes; MappedFileExistsError, StorageSpaceError."""
         del sparse  # pages are made when they are touched

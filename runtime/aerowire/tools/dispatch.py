@@ -41,6 +41,7 @@ _OWN: dict[str, str] = {
     "throughput": "aerowire.tools.measure.throughput:command",
     "rate": "aerowire.tools.measure.rate:command",
     "pcap": "aerowire.pcap.commands:command",
+    "simulate": "aerowire.tools.simulate.simulate:command",
     "demo": "aerowire.tools.demo.demo:command",
 }
 EPILOG = """\

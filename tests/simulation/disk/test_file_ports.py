@@ -163,6 +163,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert [one.kind for one in facts if one is not None] == [FileKind.OTHER, FileKind.LINK]
 
 
+@pytest.mark.threads
 def test_workers_perform_what_is_begun_before_they_stop(tmp_path: Path) -> None:
     files = FileWorkers(FileSystem(), 3)
     file = files.open(tmp_path / "a", writable=True, create=True)

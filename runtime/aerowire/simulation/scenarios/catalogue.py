@@ -1,0 +1,57 @@
+"""The scenarios of transport, by name."""
+
+from __future__ import annotations
+
+from aerowire.simulation.scenarios.plan import Kind, Scenario
+
+EVERYTHING = tuple(Kind)
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario(name="quiet", about="no faults at all: what makes no progress here is broken by itself"),
+        Scenario(
+            name="mild",
+            about="a little loss and delay, and now and then a misfortune that does not kill",
+            loss=(0.0, 0.02),
+            reorder=(0.0, 0.02),
+            latency_ms=(0.01, 2.0),
+            jitter_ms=(0.0, 1.0),
+            misfortune_s=(5.0, 20.0),
+            kinds=(Kind.PAUSE, Kind.SLOW, Kind.CLOG, Kind.CLOCK_DRIFT),
+        ),
+        Scenario(
+            name="partitions",
+            about="networks that fall apart and heal, and clocks that are set",
+            loss=(0.0, 0.1),
+            latency_ms=(0.01, 5.0),
+            jitter_ms=(0.0, 5.0),
+            misfortune_s=(1.0, 6.0),
+            kinds=(Kind.PARTITION, Kind.CLOG, Kind.CLOCK_JUMP, Kind.CLOCK_DRIFT),
+        ),
+        Scenario(
+            name="crashes",
+            about="clients that are killed and hosts that lose power, while others go on",
+            loss=(0.0, 0.05),
+            jitter_ms=(0.0, 2.0),
+            misfortune_s=(1.0, 6.0),
+            crash=0.9,
+            kinds=(Kind.KILL_CLIENT, Kind.POWER, Kind.PAUSE),
+        ),
+        Scenario(
+            name="rough",
+            about="as bad as a network and its machines may be, all at once",
+            rate=(1, 20),
+            length_max=(1, 1500),
+            loss=(0.0, 0.3),
+            duplicate=(0.0, 0.1),
+            replay=(0.0, 0.5),
+            reorder=(0.0, 0.2),
+            jitter_ms=(30.0, 100.0),
+            queue_length=(2, 20),
+            send_error=(0.0, 0.05),
+            misfortune_s=(1.0, 8.0),
+            crash=0.4,
+            kinds=EVERYTHING,
+        ),
+    )
+}

@@ -1,0 +1,156 @@
+"""What a scenario is, and the plan that a seed draws from it: everything that will be done to a world, before anything is.
+
+A plan can be made smaller: `Plan.only` keeps some of its misfortunes and streams. The rest of the plan stays what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from aerowire.simulation.link_faults import LinkFaults
+from aerowire.simulation.scenarios.draws import Draws
+
+MS, SECOND = 1_000_000, 1_000_000_000
+Range = tuple[float, float]
+
+
+class Medium(Enum):
+    """How a stream gets from publisher to subscriber."""
+
+    UDP = "UDP unicast"
+    IPC = "shared memory of one host"
+    GROUP = "UDP multicast"
+    DYNAMIC = "UDP with dynamic destinations"
+
+
+class Kind(Enum):
+    """A misfortune."""
+
+    PARTITION = "partition"
+    CLOG = "clog"
+    PAUSE = "pause"
+    SLOW = "slow"
+    KILL_CLIENT = "kill of a client"
+    POWER = "power failure"
+    CLOCK_JUMP = "jump of a wall clock"
+    CLOCK_DRIFT = "drift of a clock"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    """A stream: `publisher` and `subscribers` are numbers of hosts, lengths in bytes of payload, the rate in messages a second."""
+
+    number: int
+    medium: Medium
+    publisher: int
+    subscribers: tuple[int, ...]
+    rate: int
+    length_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Misfortune:
+    """Something that happens to a host at a time from the start of the scenario, for a duration. `seed` decides its details."""
+
+    at_ns: int
+    kind: Kind
+    host: int
+    duration_ns: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} at host {self.host} after {self.at_ns / SECOND:.3f} s for {self.duration_ns / SECOND:.3f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that a seed draws from a scenario."""
+
+    scenario: str
+    seed: int
+    hosts: int
+    duration_ns: int
+    faults: LinkFaults
+    streams: tuple[StreamPlan, ...]
+    misfortunes: tuple[Misfortune, ...]
+
+    def only(self, misfortunes: Sequence[int] | None = None, streams: Sequence[int] | None = None) -> Plan:
+        """Keep the misfortunes and streams of these numbers, None for all of them."""
+        kept = self.misfortunes if misfortunes is None else tuple(self.misfortunes[number] for number in misfortunes)
+        return replace(
+            self, misfortunes=kept, streams=self.streams if streams is None else tuple(self.streams[number] for number in streams)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Ranges that plans are drawn from. Chances of faults are those of a packet, drawn from their range once for a seed.
+
+    `misfortune_s` is the mean time between two misfortunes, 0 for none; `crash` the chance that one kills or takes the power.
+    """
+
+    name: str
+    about: str
+    hosts: tuple[int, int] = (1, 5)
+    duration_s: tuple[int, int] = (10, 60)
+    streams: tuple[int, int] = (1, 4)
+    media: tuple[Medium, ...] = tuple(Medium)
+    rate: tuple[int, int] = (1, 50)
+    length_max: tuple[int, int] = (1, 4000)
+    loss: Range = (0.0, 0.0)
+    duplicate: Range = (0.0, 0.0)
+    replay: Range = (0.0, 0.0)
+    reorder: Range = (0.0, 0.0)
+    latency_ms: Range = (0.01, 1.0)
+    jitter_ms: Range = (0.0, 0.0)
+    queue_length: tuple[int, int] = (0, 0)
+    send_error: Range = (0.0, 0.0)
+    misfortune_s: Range = (0.0, 0.0)
+    crash: float = 0.0
+    kinds: tuple[Kind, ...] = ()
+
+    def plan(self, seed: int) -> Plan:
+        """Draw the plan of a seed."""
+        draws = Draws(self.name, seed)
+        hosts = draws.whole(*self.hosts)
+        duration_ns = draws.whole(*self.duration_s) * SECOND
+        faults = LinkFaults(
+            loss=draws.between(*self.loss),
+            duplicate=draws.between(*self.duplicate),
+            replay=draws.between(*self.replay),
+            reorder=draws.between(*self.reorder),
+            latency_ns=int(draws.between(*self.latency_ms) * MS),
+            jitter_ns=int(draws.between(*self.jitter_ms) * MS),
+            queue_length=draws.whole(*self.queue_length),
+            send_error=draws.between(*self.send_error),
+        )
+        streams = tuple(self._stream(draws, number, hosts) for number in range(draws.whole(*self.streams)))
+        return Plan(self.name, seed, hosts, duration_ns, faults, streams, tuple(self._misfortunes(draws, hosts, duration_ns)))
+
+    def _stream(self, draws: Draws, number: int, hosts: int) -> StreamPlan:
+        subscribers: tuple[int, ...]
+        medium = Medium.IPC if hosts == 1 else draws.one_of(self.media)
+        publisher = draws.whole(0, hosts - 1)
+        others = [host for host in range(hosts) if host != publisher]
+        if medium is Medium.IPC:
+            subscribers = (publisher,)
+        elif medium is Medium.UDP:
+            subscribers = (draws.one_of(others),)
+        else:
+            first = draws.one_of(others)
+            subscribers = tuple(host for host in others if host == first or draws.happens(0.5))
+        return StreamPlan(number, medium, publisher, subscribers, draws.whole(*self.rate), draws.whole(*self.length_max))
+
+    def _misfortunes(self, draws: Draws, hosts: int, duration_ns: int) -> list[Misfortune]:
+        found: list[Misfortune] = []
+        mean_ns = int(draws.between(*self.misfortune_s) * SECOND)
+        crashes = [kind for kind in self.kinds if kind in (Kind.KILL_CLIENT, Kind.POWER)]
+        others = [kind for kind in self.kinds if kind not in crashes]
+        at_ns = draws.whole(0, 2 * mean_ns)
+        while mean_ns and at_ns < duration_ns:
+            kinds = crashes if crashes and (not others or draws.happens(self.crash)) else others
+            found.append(Misfortune(at_ns, draws.one_of(kinds), draws.whole(0, hosts - 1), draws.whole(1, 5_000) * MS, draws.seed()))
+            at_ns += draws.whole(1, 2 * mean_ns)
+        return found

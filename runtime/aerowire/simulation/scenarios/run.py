@@ -1,0 +1,343 @@
+"""The run of a plan: makes its world, lets its misfortunes happen, and has checkers look at every step."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aerowire.simulation.link_faults import LinkFaults
+from aerowire.simulation.partitions import Partition, PartitionKind
+from aerowire.simulation.process import ProcessState
+from aerowire.simulation.regions import AnonymousRegions
+from aerowire.simulation.scenarios.checkers import CHECKERS, RECOVERY_NS, Checker
+from aerowire.simulation.scenarios.draws import Draws
+from aerowire.simulation.scenarios.plan import MS, SECOND, Kind, Misfortune, Plan, StreamPlan
+from aerowire.simulation.scenarios.traffic import Publisher, Subscriber, address_of
+from aerowire.simulation.scenarios.violation import ViolationError
+from aerowire.simulation.world import SimulatedWorld
+
+if TYPE_CHECKING:
+    from aerowire.simulation.host import SimulatedHost
+    from aerowire.simulation.process import Process
+
+OPTIONS: dict[str, Any] = {
+    "environ": {},
+    "term_buffer_length": "64k",
+    "ipc_term_buffer_length": "64k",
+    "client_liveness_timeout_ns": "5s",
+    "image_liveness_timeout_ns": "3s",
+    "publication_connection_timeout_ns": "3s",
+    "publication_linger_timeout_ns": "1s",
+    "publication_unblock_timeout_ns": "6s",
+    "timer_interval_ns": "100ms",
+    # What is missing is asked for again each 20 ms: by default each 100 us, which fills a network whose packets take long.
+    "nak_unicast_delay_ns": "200us",
+}
+# How often ended applications are started again.
+SUPERVISION_NS = 500 * MS
+# After it a driver has noticed that a client has gone, and let go of all that was its own.
+END_NS = 30 * SECOND
+EVENTS_KEPT = 6
+
+
+class StoppedError(Exception):
+    """The step at which a run is to stop has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: `failure` says which rule was broken and how, None where none was."""
+
+    plan: Plan
+    failure: str | None
+    steps: int
+    simulated_ns: int
+    packets: int
+    messages: int
+    digest: int
+    events: dict[str, list[str]]
+
+    @property
+    def is_well(self) -> bool:
+        """Whether all rules were kept."""
+        return self.failure is None
+
+
+class Run:
+    """One run of a plan in the folder that the drivers' locks need. Everything follows from the plan."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        folder: Path,
+        *,
+        checkers: Sequence[type[Checker]] = CHECKERS,
+        stop_at: int | None = None,
+        on_event: Callable[[str], None] | None = None,
+    ) -> None:
+        """`stop_at` is the step at which StoppedError is raised; `on_event` is called with a line for each event."""
+        self.plan = plan
+        self.world = SimulatedWorld(folder, seed=plan.seed)
+        self._checkers = [checker() for checker in checkers]
+        self._stop_at = stop_at
+        self._on_event = on_event
+        self._begun_ns = self.world.clock.now_ns()
+        self._events: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=EVENTS_KEPT))
+        self._files: dict[str, tuple[AnonymousRegions, frozenset[str]]] = {}
+        self._counters: dict[str, frozenset[int]] = {}
+        self._publishers: dict[int, Publisher] = {}
+        self._subscribers: dict[tuple[int, int], Subscriber] = {}
+        self._incarnations = 0
+        self._messages = 0
+        self._received: dict[tuple[int, int], int] = defaultdict(int)
+        self._received_before: dict[tuple[int, int], int] | None = None
+        self._supervised_ns = 0
+        self._digest = 0
+
+    # -- What checkers see ---------------------------------------------------------------------------------------------
+
+    @property
+    def events(self) -> dict[str, list[str]]:
+        """The last events of each host, oldest first."""
+        return {host: list(lines) for host, lines in self._events.items()}
+
+    def drivers(self) -> list[SimulatedHost]:
+        """Return the hosts whose drivers live."""
+        return [host for host in self.world.hosts if host.has_power and host.has_driver]
+
+    def files_left(self, host: SimulatedHost) -> frozenset[str]:
+        """Return the files of a host beside those that its driver made when it started."""
+        regions, at_start = self._files[host.address]
+        return regions.paths - at_start
+
+    def counters_left(self, host: SimulatedHost) -> list[str]:
+        """Return the labels of a host's counters beside those that its driver made when it started."""
+        return [info.label for info in host.cnc.counters_reader().for_each() if info.counter_id not in self._counters[host.address]]
+
+    def received_since_recovery(self) -> dict[tuple[int, int], int]:
+        """Return how many messages of each stream have come to each host of its subscribers since all faults ended."""
+        before = self._received_before or {}
+        return {key: self._received[key] - before.get(key, 0) for key in self._subscribers}
+
+    def what_it_waits_for(self, stream: int, host: int) -> str:
+        """Return what is known of a stream that makes no progress."""
+        publisher, subscriber = self._publishers[stream], self._subscribers[stream, host]
+        return f"publisher: {publisher.what_it_waits_for()}; subscriber: {subscriber.what_it_waits_for()}"
+
+    # -- The run -------------------------------------------------------------------------------------------------------
+
+    def execute(self) -> Outcome:
+        """Run the plan to its end, or to the first rule that is broken. Raises StoppedError, and what a checker raises besides."""
+        failure = None
+        try:
+            self._start()
+            self._let_happen()
+            self._recover()
+            self._end()
+        except ViolationError as violation:
+            failure = f"step {self.world.steps}, {self._now()}: {violation}"
+        counts = self.world.network.counts
+        outcome = Outcome(
+            plan=self.plan,
+            failure=failure,
+            steps=self.world.steps,
+            simulated_ns=self.world.clock.now_ns() - self._begun_ns,
+            packets=counts.sent,
+            messages=self._messages,
+            digest=self.world.trace_hash ^ self._digest,
+            events=self.events,
+        )
+        self.close()
+        return outcome
+
+    def close(self) -> None:
+        """Let go of the world."""
+        for host in list(self.world.hosts):
+            host.lose_power()
+
+    def _start(self) -> None:
+        self.world.network.set_faults()
+        for number in range(self.plan.hosts):
+            regions = AnonymousRegions()
+            self._start_driver(self.world.add_empty_host(address_of(number), regions=regions), regions)
+        self.world.network.links.set_all(self.plan.faults)
+
+    def _let_happen(self) -> None:
+        pending: list[tuple[int, int, Callable[[], None]]] = []
+        for order, misfortune in enumerate(self.plan.misfortunes):
+            pending.append((self._begun_ns + misfortune.at_ns, order, partial(self._happen, misfortune, pending)))
+        end_ns = self._begun_ns + self.plan.duration_ns
+        while True:
+            pending.sort(key=lambda one: one[:2])
+            at_ns = min(pending[0][0], end_ns) if pending else end_ns
+            self._run_until(at_ns)
+            if self.world.clock.now_ns() >= end_ns:
+                break
+            pending.pop(0)[2]()
+
+    def _recover(self) -> None:
+        self._note("all", "all faults end")
+        self.world.network.links.set_all(LinkFaults())
+        self.world.network.heal()
+        for host in self.world.hosts:
+            for process in host.processes:
+                if process.state is ProcessState.PAUSED:
+                    process.resume()
+                process.slow(0)
+            if not host.has_power:
+                self._switch_on(host)
+        self._received_before = dict(self._received)
+        deadline_ns = self.world.clock.now_ns() + RECOVERY_NS
+        while self.world.clock.now_ns() < deadline_ns and 0 in self.received_since_recovery().values():
+            self._run_until(min(self.world.clock.now_ns() + SECOND, deadline_ns))
+        for checker in self._checkers:
+            checker.on_recovered(self)
+
+    def _end(self) -> None:
+        self._supervised_ns = -1  # nothing is started any more
+        for application in [*self._publishers.values(), *self._subscribers.values()]:
+            application.client.close()
+        self._run_until(self.world.clock.now_ns() + END_NS)
+        for checker in self._checkers:
+            checker.on_end(self)
+
+    def _run_until(self, at_ns: int) -> None:
+        while (left := at_ns - self.world.clock.now_ns()) > 0:
+            if self._supervised_ns >= 0:
+                self._supervise()
+                left = min(left, SUPERVISION_NS)
+            self.world.run(left, until=self._on_step)
+
+    def _on_step(self) -> bool:
+        if self._stop_at is not None and self.world.steps >= self._stop_at:
+            raise StoppedError(f"step {self.world.steps}, {self._now()}")
+        for checker in self._checkers:
+            checker.on_step(self)
+        return False
+
+    # -- Applications --------------------------------------------------------------------------------------------------
+
+    def _supervise(self) -> None:
+        """Start the applications that have ended, where there is a driver."""
+        for stream in self.plan.streams:
+            for number in stream.subscribers:
+                subscriber = self._subscribers.get((stream.number, number))
+                if self._can_start(number) and (subscriber is None or subscriber.has_ended):
+                    self._discard(subscriber)
+                    count = partial(self._count, stream, number)
+                    self._subscribers[stream.number, number] = Subscriber(self._host(number), stream, number, count)
+                    self._note(address_of(number), f"a subscriber of stream {stream.number} starts")
+            publisher = self._publishers.get(stream.number)
+            if self._can_start(stream.publisher) and (publisher is None or publisher.has_ended):
+                self._discard(publisher)
+                self._incarnations += 1
+                self._publishers[stream.number] = Publisher(self._host(stream.publisher), stream, self._incarnations, self.plan.seed)
+                self._note(address_of(stream.publisher), f"publisher {self._incarnations} of stream {stream.number} starts")
+
+    def _can_start(self, number: int) -> bool:
+        host = self._host(number)
+        return host.has_power and host.has_driver
+
+    @staticmethod
+    def _discard(application: Publisher | Subscriber | None) -> None:
+        if application is not None and not application.client.has_ended:
+            application.client.close()
+
+    def _count(self, stream: StreamPlan, number: int, message: bytes) -> None:
+        self._messages += 1
+        self._received[stream.number, number] += 1
+        self._digest = (self._digest * 1_000_003 ^ int.from_bytes(message[:20], "little")) & 0xFFFF_FFFF_FFFF_FFFF
+
+    def _host(self, number: int) -> SimulatedHost:
+        return self.world.hosts[number]
+
+    # -- Misfortunes ---------------------------------------------------------------------------------------------------
+
+    def _happen(self, misfortune: Misfortune, pending: list[tuple[int, int, Callable[[], None]]]) -> None:
+        host = self._host(misfortune.host)
+        draws = Draws("misfortune", misfortune.seed)
+        undo = self._begin(misfortune, host, draws) if host.has_power else None
+        if undo is not None:
+            self._note(host.address, str(misfortune))
+            pending.append((self.world.clock.now_ns() + misfortune.duration_ns, len(pending) + 1_000, undo))
+
+    def _begin(self, misfortune: Misfortune, host: SimulatedHost, draws: Draws) -> Callable[[], None] | None:
+        kind = misfortune.kind
+        if kind is Kind.PARTITION:
+            kinds = (PartitionKind.HALVES, PartitionKind.ONE_ISOLATED, PartitionKind.BUSIEST_ISOLATED)
+            partition = self.world.network.draw_partition(draws.one_of(kinds), one_way=draws.happens(0.3))
+            self.world.network.partition(partition)
+            return partial(self._heal, partition)
+        if kind is Kind.CLOG:
+            for other in self.world.hosts:
+                if other is not host:
+                    self.world.network.links.clog(host.address, other.address, misfortune.duration_ns)
+            return lambda: None
+        if kind is Kind.POWER:
+            host.lose_power()
+            return partial(self._switch_on, host)
+        if kind is Kind.CLOCK_JUMP:
+            host.clock.jump(draws.whole(-600, 600) * SECOND)
+            return lambda: None
+        if kind is Kind.CLOCK_DRIFT:
+            host.clock.set_drift(draws.whole(-500, 500))
+            return partial(host.clock.set_drift, 0)
+        return self._begin_of_process(kind, host, draws)
+
+    def _begin_of_process(self, kind: Kind, host: SimulatedHost, draws: Draws) -> Callable[[], None] | None:
+        if kind is Kind.KILL_CLIENT:
+            clients = [client for client in host.clients if not client.has_ended]
+            if not clients:
+                return None
+            draws.one_of(clients).kill()
+            return lambda: None
+        running = [process for process in host.processes if process.state is ProcessState.RUNNING]
+        if not running:
+            return None
+        process = draws.one_of(running)
+        if kind is Kind.PAUSE:
+            process.pause()
+            return partial(_resume, process)
+        process.slow(draws.whole(10, 2_000) * 1_000)
+        return partial(_quicken, process)
+
+    def _heal(self, partition: Partition) -> None:
+        if partition in self.world.network.partitions:
+            self.world.network.heal(partition)
+
+    def _switch_on(self, host: SimulatedHost) -> None:
+        if host.has_power:
+            return
+        # A driver's directory is in memory: nothing of it is left.
+        regions = AnonymousRegions()
+        host.restart(regions=regions)
+        self._start_driver(host, regions)
+
+    def _start_driver(self, host: SimulatedHost, regions: AnonymousRegions) -> None:
+        host.start_driver(**OPTIONS)
+        self._files[host.address] = regions, regions.paths
+        self._counters[host.address] = frozenset(info.counter_id for info in host.cnc.counters_reader().for_each())
+        self._note(host.address, "a driver starts")
+
+    def _note(self, host: str, event: str) -> None:
+        line = f"{self._now()}, step {self.world.steps}: {event}"
+        self._events[host].append(line)
+        if self._on_event is not None:
+            self._on_event(f"{host}: {line}")
+
+    def _now(self) -> str:
+        return f"{(self.world.clock.now_ns() - self._begun_ns) / SECOND:.6f} s"
+
+
+def _resume(process: Process) -> None:
+    if process.state is ProcessState.PAUSED:
+        process.resume()
+
+
+def _quicken(process: Process) -> None:
+    if process.state in (ProcessState.RUNNING, ProcessState.PAUSED):
+        process.slow(0)

@@ -1,0 +1,269 @@
+"""`aerowire simulate`: drivers and clients in worlds that follow from seeds, with faults, and rules that are checked at every step."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from aerowire.simulation.scenarios.plan import Plan
+    from aerowire.tools.simulate.ledger import Entry
+
+SEEDS = (0, 99)
+REPEAT_EVERY = 20
+EXAMPLES = """\
+Examples:
+  aerowire simulate --list
+  aerowire simulate rough --seed 7
+  aerowire simulate --seeds 0-299 --jobs 2
+  aerowire simulate crashes --seeds 0-99999 --minutes 30 --ledger seeds.jsonl
+  aerowire simulate rough --seed 7 --trace events.txt --stop-at 1200
+  aerowire simulate mypackage.scenarios:ORDERS --seeds 0-9
+
+Drivers, clients and their network run in one thread and in virtual time; a seed decides everything. Without a SCENARIO each has its turn.
+A seed that fails tells what was expected and seen, the last events of each host, and the command that repeats it; --shrink looks for the
+fewest misfortunes and streams with which it fails. A --ledger keeps what was run: seeds in it are not run again by the same version.
+
+Exit codes: 0 all rules were kept; 1 a seed failed, or interrupted; 2 usage.
+"""
+ABOUT = """\
+A simulated world replaces these, and nothing else; all other code is that of a real driver and a real client.
+
+  clock        a wall clock and a monotonic clock for each host: off, drifting, set forth and back
+  randomness   generators that follow from the seed
+  network      a link for each pair of hosts and direction: loss, duplicates, reordering, delay, clogging, queues, partitions, errors
+  mapped files memory of the host, which a power failure takes
+  names        a table of the world's
+  scheduling   one thread; which process has the next turn is drawn
+  processes    ids and lives of a host's own table; a kill runs nothing of an orderly end
+  waiting      refused: a call that waits raises, and names the form that does not
+
+Not replaced yet: a driver's directory and its locks, which are real files in a temporary folder.
+"""
+
+
+def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the subcommand."""
+    parser = subparsers.add_parser(
+        "simulate",
+        help="run drivers and clients in simulated worlds, by seeds, and check rules at every step",
+        description="Run whole drivers and clients in simulated worlds that follow from seeds, and check rules at every step.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a name of --list, or MODULE:OBJECT (default: each one in turn)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--seed", metavar="N", type=_number, help="one seed")
+    which.add_argument("--seeds", metavar="A-B", type=_range, help=f"seeds from A to B (default: {SEEDS[0]}-{SEEDS[1]})")
+    which.add_argument("--list", action="store_true", help="list the scenarios")
+    which.add_argument("--about", action="store_true", help="say what a simulated world replaces, and what it does not")
+    parser.add_argument("--jobs", metavar="N", type=_count, default=1, help="run so many seeds side by side (default: 1)")
+    parser.add_argument("--minutes", metavar="M", type=_minutes, help="begin no more seeds after so many minutes")
+    parser.add_argument("--ledger", metavar="FILE", type=Path, help="append outcomes to a file, and leave out seeds that are in it")
+    parser.add_argument(
+        "--repeat-every",
+        metavar="N",
+        type=_number,
+        default=REPEAT_EVERY,
+        help=f"run each N-th seed twice, and compare the two worlds; 0 for none (default: {REPEAT_EVERY})",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line for each seed")
+    one = parser.add_argument_group("of one seed")
+    one.add_argument("--shrink", action="store_true", help="look for the fewest misfortunes and streams with which it fails")
+    one.add_argument("--misfortunes", metavar="LIST", type=_numbers, help="keep those of these numbers, such as 0,3; none for none")
+    one.add_argument("--streams", metavar="LIST", type=_numbers, help="keep the streams of these numbers")
+    one.add_argument("--stop-at", metavar="STEP", type=_number, help="stop at this step, and print the last events of each host")
+    one.add_argument("--trace", metavar="FILE", type=Path, help="write a line for each event and each packet")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked for; returns 1 when a seed failed."""
+    from aerowire.base.errors import ConfigurationError
+    from aerowire.simulation.scenarios.catalogue import SCENARIOS
+    from aerowire.tools.simulate.seeds import scenario_of
+
+    if arguments.about:
+        print(ABOUT, end="")
+        return 0
+    if arguments.list:
+        for scenario in SCENARIOS.values():
+            print(f"{scenario.name:12} {scenario.about}")
+        return 0
+    names = [arguments.scenario] if arguments.scenario else list(SCENARIOS)
+    for name in names:
+        scenario_of(name)
+    of_one = [name for name in ("shrink", "misfortunes", "streams", "stop_at", "trace") if getattr(arguments, name) not in (None, False)]
+    if not of_one:
+        return _run_many(arguments, names)
+    if arguments.seed is None or arguments.scenario is None:
+        raise ConfigurationError(f"--{of_one[0].replace('_', '-')} is of one seed", where="simulate", expected="SCENARIO and --seed")
+    return _run_one(arguments)
+
+
+def _run_many(arguments: argparse.Namespace, names: list[str]) -> int:
+    from aerowire.base.version import VERSION
+    from aerowire.tools.simulate.ledger import PASSED, Ledger
+    from aerowire.tools.simulate.seeds import run_seeds
+
+    first, last = (arguments.seed, arguments.seed) if arguments.seed is not None else arguments.seeds or SEEDS
+    ledger = Ledger(arguments.ledger, VERSION)
+    wanted = [(name, seed) for seed in range(first, last + 1) for name in names]
+    known = [entry for name, seed in wanted if (entry := ledger.find(name, seed)) is not None]
+    left = [(name, seed) for name, seed in wanted if ledger.find(name, seed) is None]
+    begun_s = time.monotonic()
+    end_s = None if arguments.minutes is None else begun_s + 60 * arguments.minutes
+
+    def tasks() -> Iterator[tuple[str, int, bool]]:
+        for name, seed in left:
+            yield name, seed, bool(arguments.repeat_every) and seed % arguments.repeat_every == 0
+
+    done: list[Entry] = []
+    with _progress() or nullcontext() as progress:
+        task = progress.add_task("seeds", total=len(left)) if progress is not None else None
+        for entry, events in run_seeds(tasks(), arguments.jobs, lambda: end_s is not None and time.monotonic() >= end_s):
+            ledger.add(entry)
+            done.append(entry)
+            if progress is not None and task is not None:
+                progress.update(task, advance=1)
+            if arguments.json:
+                print(json.dumps(asdict(entry), ensure_ascii=False), flush=True)
+            elif entry.outcome != PASSED:
+                print(_failure(entry, events), flush=True)
+    failed = [entry for entry in [*known, *done] if entry.outcome != PASSED]
+    if not arguments.json:
+        taken_s = time.monotonic() - begun_s
+        told = f"{len(known) + len(done) - len(failed)} passed, {len(failed)} failed"
+        if known:
+            told += f", of them {len(known)} by the ledger"
+        if len(done) < len(left):
+            told += f"; {len(left) - len(done)} not run"
+        simulated_s = sum(entry.simulated_s for entry in done)
+        print(f"{told}; {simulated_s:,.0f} simulated seconds, {sum(entry.steps for entry in done):,} steps in {taken_s:,.1f} s")
+        for entry in known:
+            if entry.outcome != PASSED:
+                print(f"by the ledger: {_failure(entry, {})}")
+    return int(bool(failed))
+
+
+def _run_one(arguments: argparse.Namespace) -> int:
+    from aerowire.simulation.scenarios.run import Run, StoppedError
+    from aerowire.simulation.scenarios.shrinking import shrink
+    from aerowire.tools.simulate.seeds import execute, scenario_of
+    from aerowire.tools.simulate.trace import Trace
+
+    plan = scenario_of(arguments.scenario).plan(arguments.seed).only(arguments.misfortunes, arguments.streams)
+    if arguments.shrink:
+        if execute(plan).is_well:
+            print("it passes: there is nothing to shrink")
+            return 0
+        misfortunes, streams = shrink(plan, lambda smaller: not execute(smaller).is_well)
+        plan = plan.only(misfortunes, streams)
+        arguments.misfortunes = _kept(arguments.misfortunes, misfortunes)
+        arguments.streams = _kept(arguments.streams, streams)
+    with Trace(arguments.trace) as trace:
+        made: list[Run] = []
+
+        def make(plan: Plan, folder: Path) -> Run:
+            made.append(Run(plan, folder, stop_at=arguments.stop_at, on_event=trace.event))
+            trace.follow(made[0].world.network)
+            return made[0]
+
+        try:
+            outcome = execute(plan, make)
+        except StoppedError as stopped:
+            print(f"stopped at {stopped}")
+            print("\n".join(_lines_of(made[0].events)))
+            trace.packets()
+            made[0].close()
+            return 0
+        trace.packets()
+    for misfortune in plan.misfortunes:
+        print(f"misfortune: {misfortune}")
+    print(f"{outcome.steps:,} steps, {outcome.packets:,} packets, {outcome.messages:,} messages, digest {outcome.digest:016x}")
+    if outcome.failure is None:
+        print("all rules were kept")
+        return 0
+    print(f"FAILED: {outcome.failure}")
+    print("\n".join(_lines_of(outcome.events)))
+    print(f"again: {_command(arguments.scenario, arguments.seed, arguments.misfortunes, arguments.streams)}")
+    return 1
+
+
+def _failure(entry: Entry, events: dict[str, list[str]]) -> str:
+    lines = [f"{entry.scenario}, seed {entry.seed}: {entry.outcome.upper()}: {entry.told}", *_lines_of(events)]
+    return "\n".join([*lines, f"again: {_command(entry.scenario, entry.seed)}"])
+
+
+def _lines_of(events: dict[str, list[str]]) -> list[str]:
+    return [f"  {host}: {line}" for host, lines in sorted(events.items()) for line in lines]
+
+
+def _command(scenario: str, seed: int, misfortunes: list[int] | None = None, streams: list[int] | None = None) -> str:
+    told = f"aerowire simulate {scenario} --seed {seed}"
+    for name, kept in (("misfortunes", misfortunes), ("streams", streams)):
+        if kept is not None:
+            told += f" --{name} {','.join(map(str, kept)) or 'none'}"
+    return told
+
+
+def _kept(given: list[int] | None, of_those: list[int]) -> list[int]:
+    """Return the numbers in the whole plan of what a shrinking has kept of a plan that was given a part."""
+    return of_those if given is None else [given[number] for number in of_those]
+
+
+def _progress() -> Progress | None:
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"\d{1,18}", text):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text}")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if (number := _number(text)) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text}")
+    return number
+
+
+def _minutes(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of minutes above 0, got {text}")
+    return value
+
+
+def _range(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,18})-(\d{1,18})", text)
+    if found is None or int(found[2]) < int(found[1]):
+        raise argparse.ArgumentTypeError(f"expected two numbers such as 0-99, got {text}")
+    return int(found[1]), int(found[2])
+
+
+def _numbers(text: str) -> list[int]:
+    if text == "none":
+        return []
+    if not re.fullmatch(r"\d{1,6}(,\d{1,6})*", text):
+        raise argparse.ArgumentTypeError(f"expected numbers such as 0,3, or none, got {text}")
+    return list(dict.fromkeys(map(int, text.split(","))))

@@ -1,0 +1,194 @@
+"""Scenarios: plans that follow from seeds, worlds that keep their rules, and rules that find what breaks them."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aerowire.simulation.scenarios import traffic
+from aerowire.simulation.scenarios.catalogue import SCENARIOS
+from aerowire.simulation.scenarios.checkers import Leftovers, Positions, Progress
+from aerowire.simulation.scenarios.plan import SECOND, Kind, Medium, Misfortune, Plan, Scenario, StreamPlan
+from aerowire.simulation.scenarios.run import Outcome, Run, StoppedError
+from aerowire.simulation.scenarios.shrinking import shrink
+from aerowire.simulation.scenarios.violation import ViolationError
+
+SEEDS = 6
+ROOT = Path(__file__).resolve().parents[3]
+PAIR = Scenario(name="pair", about="two hosts", hosts=(2, 2), duration_s=(5, 5), streams=(1, 1), media=(Medium.UDP,), rate=(20, 20))
+
+
+def run(plan: Plan, folder: Path, **options: Any) -> Outcome:
+    return Run(plan, folder, **options).execute()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_rules_are_kept(name: str, tmp_path: Path, seed: int) -> None:
+    for number in range(SEEDS):
+        plan = SCENARIOS[name].plan(seed % 1_000_000 + number)
+        outcome = run(plan, tmp_path / str(number))
+        assert outcome.is_well, f"aerowire simulate {name} --seed {plan.seed}: {outcome.failure}"
+        assert outcome.messages > 0
+
+
+def test_a_plan_follows_from_its_seed() -> None:
+    for scenario in SCENARIOS.values():
+        assert scenario.plan(5) == scenario.plan(5)
+        assert len({scenario.plan(seed) for seed in range(20)}) == 20
+        for plan in map(scenario.plan, range(50)):
+            assert 1 <= plan.hosts <= 5
+            assert 10 * SECOND <= plan.duration_ns <= 60 * SECOND
+            assert {misfortune.kind for misfortune in plan.misfortunes} <= set(scenario.kinds)
+            for stream in plan.streams:
+                assert (stream.medium is Medium.IPC) == (stream.subscribers == (stream.publisher,))
+                assert {stream.publisher, *stream.subscribers} <= set(range(plan.hosts))
+
+
+def test_the_rough_scenario_has_the_ranges_that_it_tells() -> None:
+    plans = [SCENARIOS["rough"].plan(seed) for seed in range(300)]
+    assert max(plan.faults.loss for plan in plans) > 0.28
+    assert max(plan.faults.replay for plan in plans) > 0.48
+    assert {plan.faults.queue_length for plan in plans} == set(range(2, 21))
+    assert {plan.faults.jitter_ns // 10_000_000 for plan in plans} >= set(range(3, 10))
+    assert {misfortune.kind for plan in plans for misfortune in plan.misfortunes} == set(Kind)
+
+
+def test_the_same_seed_is_the_same_world_in_other_processes(tmp_path: Path) -> None:
+    program = (
+        "import sys, tempfile; from pathlib import Path\n"
+        "from aerowire.simulation.scenarios.catalogue import SCENARIOS\n"
+        "from aerowire.simulation.scenarios.run import Run\n"
+        "outcome = Run(SCENARIOS['rough'].plan(3), Path(tempfile.mkdtemp(dir=sys.argv[1]))).execute()\n"
+        "print(outcome.digest, outcome.steps, outcome.messages)"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path)], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for hash_seed in ("0", "1", "12345")
+    }
+    assert len(told) == 1, told
+
+
+def test_a_message_tells_what_it_is_and_whether_it_is_whole() -> None:
+    message = traffic.encode(3, 7, 1 << 40, 200)
+    assert len(message) == 200
+    assert traffic.decode(message) == (3, 7, 1 << 40)
+    for at in range(len(message)):
+        damaged = bytearray(message)
+        damaged[at] ^= 1
+        assert traffic.decode(bytes(damaged)) is None
+    assert traffic.decode(message[:10]) is None
+
+
+# -- Rules find what breaks them ---------------------------------------------------------------------------------------
+
+
+def test_a_message_that_is_missing_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encode = traffic.encode
+
+    def skipping(stream: int, incarnation: int, number: int, length: int) -> bytes:
+        return encode(stream, incarnation, number + (number > 30), length)
+
+    monkeypatch.setattr(traffic, "encode", skipping)
+    outcome = run(PAIR.plan(1), tmp_path)
+    assert outcome.failure is not None
+    assert "contiguous and in order: at stream 0 at 10.0.0." in outcome.failure
+    assert "expected message 31 of publisher 1; saw message 32 of publisher 1" in outcome.failure
+
+
+def test_a_message_that_was_changed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encode = traffic.encode
+    monkeypatch.setattr(traffic, "encode", lambda *arguments: encode(*arguments)[:-1] + b"!")
+    outcome = run(PAIR.plan(1), tmp_path)
+    assert outcome.failure is not None
+    assert "messages arrive unchanged" in outcome.failure
+
+
+def test_a_position_that_steps_back_is_found(tmp_path: Path) -> None:
+    class Meddling(Positions):
+        def on_step(self, run: Run) -> None:
+            super().on_step(run)
+            if run.world.steps == 300:
+                for host in run.drivers():
+                    counters = host.cnc.counters_manager()
+                    for info in counters.for_each():
+                        if info.label.startswith("sub-pos"):
+                            counters.set_value(info.counter_id, info.value - 32)
+
+    outcome = run(PAIR.plan(1), tmp_path, checkers=(Meddling,))
+    assert outcome.failure is not None
+    assert "positions never step back: at 10.0.0." in outcome.failure
+
+
+def test_a_world_that_makes_no_progress_tells_what_it_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traffic, "_FRAGMENTS", 0)
+    outcome = run(PAIR.plan(1), tmp_path, checkers=(Progress,))
+    assert outcome.failure is not None
+    assert "what lives makes progress: at stream 0 at host" in outcome.failure
+    assert "connected, " in outcome.failure
+    assert "0 received, images: " in outcome.failure
+
+
+def test_what_is_left_behind_is_found(tmp_path: Path) -> None:
+    class Forgetful(Leftovers):
+        def on_recovered(self, run: Run) -> None:
+            run.drivers()[0].regions.create("/left", 4096, sparse=True)
+
+    outcome = run(PAIR.plan(1), tmp_path, checkers=(Forgetful,))
+    assert outcome.failure is not None
+    assert "the dead leave nothing behind: at 10.0.0.1: expected the driver's own files; saw ['/left']" in outcome.failure
+
+
+def test_what_a_checker_raises_besides_is_raised(tmp_path: Path) -> None:
+    class Broken(Positions):
+        def on_step(self, run: Run) -> None:
+            del run
+            raise ZeroDivisionError("a mistake")
+
+    with pytest.raises(ZeroDivisionError, match="a mistake"):
+        run(PAIR.plan(1), tmp_path, checkers=(Broken,))
+
+
+def test_a_run_stops_at_a_step_and_has_its_last_events(tmp_path: Path) -> None:
+    lines: list[str] = []
+    stopped = Run(PAIR.plan(1), tmp_path, stop_at=100, on_event=lines.append)
+    with pytest.raises(StoppedError, match="step 100, "):
+        stopped.execute()
+    assert set(stopped.events) == {"10.0.0.1", "10.0.0.2"}
+    assert sum(map(len, stopped.events.values())) == len(lines) == 4
+    stopped.close()
+
+
+# -- Smaller plans -----------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_shrunk_to_what_it_fails_by() -> None:
+    misfortunes = tuple(Misfortune(number, Kind.PAUSE, 0, 1, number) for number in range(37))
+    streams = tuple(StreamPlan(number, Medium.IPC, 0, (0,), 1, 1) for number in range(5))
+    plan = dataclasses.replace(PAIR.plan(1), misfortunes=misfortunes, streams=streams)
+    tried = []
+
+    def fails(smaller: Plan) -> bool:
+        tried.append(smaller)
+        return {7, 30} <= {misfortune.seed for misfortune in smaller.misfortunes} and 3 in {stream.number for stream in smaller.streams}
+
+    assert shrink(plan, fails) == ([7, 30], [3])
+    assert len(tried) < 60
+    assert plan.only([7, 30], [3]).misfortunes == (misfortunes[7], misfortunes[30])
+
+
+def test_a_violation_says_all_of_it() -> None:
+    violation = ViolationError("a rule", 1, 2, "a place")
+    assert str(violation) == "a rule: at a place: expected 1; saw 2"
+
+
+def test_nothing_is_left_of_a_run(tmp_path: Path) -> None:
+    made = Run(PAIR.plan(2), tmp_path)
+    assert made.execute().is_well
+    assert [host for host in made.world.hosts if host.has_power] == []

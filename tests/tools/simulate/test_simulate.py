@@ -1,0 +1,147 @@
+"""`aerowire simulate` as a user runs it: what it prints, its exit codes, and its ledger."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aerowire.simulation.scenarios import traffic
+from aerowire.simulation.scenarios.plan import Medium, Scenario
+from aerowire.tools.main import main
+
+MINE = Scenario(name="mine", about="two hosts", hosts=(2, 2), duration_s=(2, 2), streams=(1, 1), media=(Medium.UDP,), rate=(20, 20))
+NOT_MINE = "something else"
+NAME = f"{__name__}:MINE"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let messages be changed on their way."""
+    encode = traffic.encode
+    monkeypatch.setattr(traffic, "encode", lambda *arguments: encode(*arguments)[:-1] + b"!")
+
+
+def simulate(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["simulate", *arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_seeds_pass_and_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = simulate(capsys, NAME, "--seeds", "0-4")
+    assert code == 0
+    assert out.startswith("5 passed, 0 failed; ")
+
+
+def test_seeds_run_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    one = simulate(capsys, "quiet", "--seeds", "0-2", "--json")
+    other = simulate(capsys, "quiet", "--seeds", "0-2", "--json", "--jobs", "2")
+    assert one[0] == other[0] == 0
+    assert sorted(one[1].splitlines()) == sorted(other[1].splitlines())
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_seed_that_fails_tells_how_and_how_to_repeat_it(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = simulate(capsys, NAME, "--seed", "3")
+    lines = out.splitlines()
+    assert code == 1
+    assert lines[0].startswith(f"{NAME}, seed 3: FAILED: step ")
+    assert "messages arrive unchanged" in lines[0]
+    assert any(line.startswith("  10.0.0.1: ") for line in lines)
+    assert f"again: aerowire simulate {NAME} --seed 3" in lines
+    assert lines[-1].startswith("0 passed, 1 failed; ")
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_seed_that_fails_is_shrunk(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = simulate(capsys, NAME, "--seed", "3", "--shrink")
+    assert code == 1
+    assert "FAILED: step " in out
+    assert out.splitlines()[-1] == f"again: aerowire simulate {NAME} --seed 3 --misfortunes none --streams 0"
+
+
+def test_a_ledger_keeps_what_was_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    ledger = tmp_path / "seeds.jsonl"
+    assert simulate(capsys, NAME, "--seeds", "0-2", "--ledger", str(ledger))[0] == 0
+    code, out, _ = simulate(capsys, NAME, "--seeds", "0-3", "--ledger", str(ledger))
+    assert (code, out.partition(";")[0]) == (0, "4 passed, 0 failed, of them 3 by the ledger")
+    entries: list[dict[str, Any]] = [json.loads(line) for line in ledger.read_text().splitlines()]
+    assert [(entry["scenario"], entry["seed"], entry["outcome"]) for entry in entries] == [(NAME, seed, "passed") for seed in range(4)]
+    ledger.write_text(ledger.read_text() + "{half")
+    code, _, error = simulate(capsys, NAME, "--seeds", "0-3", "--ledger", str(ledger))
+    assert code == 2
+    assert f"not a ledger of simulations; at {ledger}:5" in error
+
+
+def test_a_seed_that_makes_another_world_is_found(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = iter(range(1_000_000))
+    encode = traffic.encode
+
+    def differing(stream: int, incarnation: int, number: int, length: int) -> bytes:
+        return encode(stream, incarnation, number, length + next(numbers) // 40)
+
+    monkeypatch.setattr(traffic, "encode", differing)
+    code, out, _ = simulate(capsys, NAME, "--seed", "0", "--repeat-every", "1")
+    assert code == 1
+    assert "the same seed made another world: digest " in out
+
+
+def test_what_a_scenario_raises_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> bytes:
+        raise ZeroDivisionError("a mistake of mine")
+
+    monkeypatch.setattr(traffic, "encode", fail)
+    code, out, _ = simulate(capsys, NAME, "--seed", "0")
+    assert code == 1
+    assert out.splitlines()[0].startswith(f"{NAME}, seed 0: RAISED: ZeroDivisionError: a mistake of mine (test_simulate.py:")
+
+
+def test_a_trace_has_events_and_packets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    code, out, _ = simulate(capsys, NAME, "--seed", "0", "--trace", str(path))
+    assert code == 0
+    assert "all rules were kept" in out
+    lines = path.read_text().splitlines()
+    assert any("a driver starts" in line for line in lines)
+    assert sum(" delivered " in line for line in lines) > 40
+    code, out, _ = simulate(capsys, NAME, "--seed", "0", "--stop-at", "20")
+    assert (code, out.splitlines()[0][:18]) == (0, "stopped at step 20")
+
+
+def test_scenarios_and_replacements_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [line.split()[0] for line in simulate(capsys, "--list")[1].splitlines()] == ["quiet", "mild", "partitions", "crashes", "rough"]
+    assert "A simulated world replaces these, and nothing else" in simulate(capsys, "--about")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nosuch"], "no such scenario; at nosuch; expected quiet, mild, partitions, crashes, rough"),
+        (["nosuch:X"], "the scenario cannot be loaded; at nosuch:X; got No module named 'nosuch'"),
+        ([f"{__name__}:NOT_MINE"], "not a scenario; "),
+        (["--shrink"], "--shrink is of one seed; at simulate; expected SCENARIO and --seed"),
+    ],
+)
+def test_what_cannot_be_run_is_told(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
+    code, _, error = simulate(capsys, *arguments)
+    assert code == 2
+    assert told in error
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--seeds", "5-2"], ["--seeds", "x"], ["--seed", "-1"], ["--jobs", "0"], ["--minutes", "0"], ["--streams", "a"]]
+)
+def test_wrong_arguments_are_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        simulate(capsys, *arguments)
+    assert ended.value.code == 2
+    assert "expected " in capsys.readouterr().err
