@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
     from aerowire.client import Image
 
-SEEDS = {Size.FULL: tuple(range(1, 11)), Size.SMALL: (11,)}
-MESSAGES = {Size.FULL: 2_000_000, Size.SMALL: 30_000}
+SEEDS = {Size.FULL: tuple(range(1, 11)), Size.SMALL: (14,)}
+MESSAGES = {Size.FULL: 2_000_000, Size.SMALL: 60_000}  # enough for some losses
 
 MS = 1_000_000
 SECOND = 1_000_000_000
