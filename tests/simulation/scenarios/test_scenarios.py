@@ -18,7 +18,7 @@ from aerowire.simulation.scenarios.run import Outcome, Run, StoppedError
 from aerowire.simulation.scenarios.shrinking import shrink
 from aerowire.simulation.scenarios.violation import ViolationError
 
-SEEDS = 6
+SEEDS = 2  # of each scenario; many more are run apart
 ROOT = Path(__file__).resolve().parents[3]
 PAIR = Scenario(name="pair", about="two hosts", hosts=(2, 2), duration_s=(5, 5), streams=(1, 1), media=(Medium.UDP,), rate=(20, 20))
 
@@ -28,9 +28,9 @@ def run(plan: Plan, folder: Path, **options: Any) -> Outcome:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_rules_are_kept(name: str, tmp_path: Path, seed: int) -> None:
+def test_rules_are_kept(name: str, tmp_path: Path) -> None:
     for number in range(SEEDS):
-        plan = SCENARIOS[name].plan(seed % 1_000_000 + number)
+        plan = SCENARIOS[name].plan(1_000 + number)
         outcome = run(plan, tmp_path / str(number))
         assert outcome.is_well, f"aerowire simulate {name} --seed {plan.seed}: {outcome.failure}"
         assert outcome.messages > 0
