@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """How fast a native agent reads a lent image, beside `poll_many` and a copy of memory: each takes the same log of an IPC stream.
 
-    python benchmarks/native_reader.py [--rounds N]
+    python -m benchmarks.native_reader [--rounds N]
 
 The agent counts blocks as read and does nothing else with them. One round fills the window and lets each take it, in turn; the medians of
 all rounds are shown, and 1 is returned when a bar is missed.

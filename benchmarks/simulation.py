@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """How many simulated seconds a second of one core is worth: three hosts, a driver and a client each, in several worlds.
 
-    python benchmarks/simulation.py
-    python benchmarks/simulation.py idle messages --seconds 60 --profile
+    python -m benchmarks.simulation
+    python -m benchmarks.simulation idle messages --seconds 60 --profile
 
 Each client publishes to the next host. Core time is that of this process; the best of some runs is shown, and with --profile where the time
 of another run goes.
