@@ -15,6 +15,7 @@ from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH
 from aerowire.logbuffer.block_reader cimport LogBlock
 from aerowire.logbuffer.descriptor cimport OFFER_ADMIN_ACTION
 from aerowire.logbuffer.frame cimport frame_length_acquire, frame_step
+from aerowire.memory.atomics cimport load_acquire_i64, store_release_i64
 
 # Operations, each with a loan as its subject.
 cpdef enum:
@@ -49,7 +50,7 @@ cdef class Relay(QueuedAgent):
     cdef PointerArray _images
     cdef void* _publication
     cdef void* _counter
-    cdef readonly int64_t bytes_read
+    cdef int64_t _bytes_read
     cdef readonly int64_t moves_refused
     cdef readonly int64_t lost          # final events that found no room
 
@@ -61,6 +62,11 @@ cdef class Relay(QueuedAgent):
     @property
     def role_name(self) -> str:
         return "relay"
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of all blocks that were counted as read; any thread."""
+        return load_acquire_i64(&self._bytes_read)
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
         return INT64_MAX
@@ -111,7 +117,7 @@ cdef class Relay(QueuedAgent):
         if not image.move_to(begin + done):
             self.moves_refused += 1
             return 0
-        self.bytes_read += done
+        store_release_i64(&self._bytes_read, self._bytes_read + done)
         if self._counter != NULL:
             (<LentCounter>self._counter).add(done)
         return 1
