@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from typing import NamedTuple, SupportsFloat, SupportsIndex, TypeAlias
 
 from aerowire.base import arguments, units
@@ -77,13 +78,17 @@ def resolve_options(
             raise _unknown(name, table)
     check_properties(arguments.properties("properties", properties), scopes)
     sources = _Sources(table, overrides, properties, os.environ if environ is None else environ)
-    given = {name: value for name, option in table.items() if (value := sources.given(option)) is not None}
-    return ResolvedOptions({name: sources.value(option) for name, option in table.items()}, given)
+    return ResolvedOptions({name: sources.value(option) for name, option in table.items()}, sources.given)
 
 
 def options_of(scopes: Collection[str]) -> dict[str, Option]:
     """Return the options that the components named `scopes` read, by name."""
-    return {name: option for table in _TABLES for name, option in table.options.items() if not set(scopes).isdisjoint(option.scopes)}
+    return dict(_options_of(frozenset(scopes)))
+
+
+@cache
+def _options_of(scopes: frozenset[str]) -> dict[str, Option]:
+    return {name: option for table in _TABLES for name, option in table.options.items() if not scopes.isdisjoint(option.scopes)}
 
 
 def is_in_environment(option: Option) -> bool:
@@ -96,11 +101,17 @@ def check_properties(properties: Mapping[str, str], scopes: Collection[str]) -> 
 
     What begins like the properties of components other than `scopes` passes: they may know it.
     """
-    own = {table.prefix for table in _TABLES if any(not set(scopes).isdisjoint(option.scopes) for option in table.options.values())}
-    others = (*_OTHER_PROGRAMS, *(table.prefix for table in _TABLES if table.prefix not in own | {PROPERTY_PREFIX}))
+    others = _other_prefixes(frozenset(scopes))
     for name in properties:
         if name.startswith(PROPERTY_PREFIX) and name not in _BY_PROPERTY and not name.startswith(others) and name not in _OFFICIAL_ONLY:
             raise _unknown(name, _BY_PROPERTY)
+
+
+@cache
+def _other_prefixes(scopes: frozenset[str]) -> tuple[str, ...]:
+    """Return what the properties of other programs, and of components other than `scopes`, begin with."""
+    own = {table.prefix for table in _TABLES if any(not scopes.isdisjoint(option.scopes) for option in table.options.values())}
+    return (*_OTHER_PROGRAMS, *(table.prefix for table in _TABLES if table.prefix not in own | {PROPERTY_PREFIX}))
 
 
 def parse_definitions(definitions: Iterable[str]) -> dict[str, str]:
@@ -127,27 +138,30 @@ class _Sources:
         self, table: Mapping[str, Option], overrides: Mapping[str, object], properties: Mapping[str, str], environ: Mapping[str, str]
     ) -> None:
         self._table = table
-        self._overrides = overrides
         self._properties = properties
         self._environ = environ
-
-    def given(self, option: Option) -> OptionValue:
-        """Return the value that was set, or None."""
-        override = self._overrides.get(option.name) if self._table.get(option.name) is option else None
-        if override is not None:
-            return _coerce(option, override, option.name)
-        if option.property in self._properties:
-            return _parse(option, self._properties[option.property], option.property)
-        text = self._environ.get(option.env)
-        return _parse(option, text, option.env) if text else None
+        # The options of the table that were set.
+        self.given: dict[str, OptionValue] = {}
+        for name, option in table.items():
+            override = overrides.get(name)
+            value = self._set_elsewhere(option) if override is None else _coerce(option, override, name)
+            if value is not None:
+                self.given[name] = value
 
     def value(self, option: Option, chain: tuple[Option, ...] = ()) -> OptionValue:
         """Return the value that holds; `chain` are the options that led to this one, whose defaults are each the next one's value."""
-        value = self.given(option)
+        value = self.given.get(option.name) if self._table.get(option.name) is option else self._set_elsewhere(option)
         if value is not None:
             return value
         followed = _followed(option)
         return option.default if followed is None or followed in chain else self.value(followed, (*chain, option))
+
+    def _set_elsewhere(self, option: Option) -> OptionValue:
+        """Return the value that a property or the environment gives, or None."""
+        if option.property in self._properties:
+            return _parse(option, self._properties[option.property], option.property)
+        text = self._environ.get(option.env)
+        return _parse(option, text, option.env) if text else None
 
 
 def _followed(option: Option) -> Option | None:
