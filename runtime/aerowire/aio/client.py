@@ -54,12 +54,7 @@ def connect(
     Arguments and errors as `Aeron.connect`, whose handlers are called in the loop here. Waits up to `driver_timeout_ns` for a driver;
     put it into `asyncio.timeout` to wait for less. Raises ConfigurationError for a client without threads of its own.
     """
-    arguments.instance("context", context, ClientContext, "a ClientContext, or options as keywords")
-    if context is not None and options:
-        raise TypeError(f"pass either a context or options, not both: {', '.join(options)}")
-    chosen = context if context is not None else ClientContext.of(**options)
-    if aeron_dir is not None:
-        chosen = ClientContext(**{**vars(chosen), "aeron_dir": aeron_dir})
+    chosen = ClientContext.chosen(aeron_dir, context, options)
     chosen.check_types()
     if chosen.use_conductor_agent_invoker or chosen.driver_agent_invoker is not None:
         raise ConfigurationError(

@@ -9,7 +9,7 @@ import os
 from types import TracebackType
 from typing import Self
 
-from aerowire.base import arguments, fork
+from aerowire.base import fork
 from aerowire.base.errors import AerowireError
 from aerowire.base.idle import SleepingIdleStrategy
 from aerowire.base.runner import AgentInvoker, AgentRunner
@@ -91,7 +91,7 @@ class Aeron(AeronCommands):
         DriverDirectoryMissingError, ForeignDirectoryError, DriverTimeoutError, DriverShutdownError, ConfigurationError, and
         BlockingCallError in a simulated world.
         """
-        concluded = _conclude(aeron_dir, context, options)
+        concluded = ClientContext.chosen(aeron_dir, context, options).conclude()
         waiting = concluded.ports.waiting
         waiting.require("Aeron.connect", "Aeron.async_connect")
         pending = cls._start(concluded)
@@ -110,7 +110,7 @@ class Aeron(AeronCommands):
 
         What keeps it from connecting within `driver_timeout_ns`, by the clock of the ports, is raised by `result()`.
         """
-        return cls._start(_conclude(aeron_dir, context, options))
+        return cls._start(ClientContext.chosen(aeron_dir, context, options).conclude())
 
     @classmethod
     def _start(cls, context: ConcludedContext) -> AsyncConnect[Aeron]:
@@ -222,13 +222,3 @@ class Aeron(AeronCommands):
             self._context.agent_on_start(role_name)
         except Exception as error:  # a thread that is not as it was to be is better than none
             self._conductor.handlers.report(error)
-
-
-def _conclude(aeron_dir: str | os.PathLike[str] | None, context: ClientContext | None, options: dict[str, object]) -> ConcludedContext:
-    arguments.instance("context", context, ClientContext, "a ClientContext, or options as keywords")
-    if context is not None and options:
-        raise TypeError(f"pass either a context or options, not both: {', '.join(options)}")
-    chosen = context if context is not None else ClientContext.of(**options)
-    if aeron_dir is not None:
-        chosen = ClientContext(**{**vars(chosen), "aeron_dir": aeron_dir})
-    return chosen.conclude()

@@ -138,6 +138,17 @@ class ClientContext:
                 )
         return cls(**options)  # type: ignore[arg-type]
 
+    @classmethod
+    def chosen(
+        cls, aeron_dir: str | os.PathLike[str] | None, context: ClientContext | None, options: Mapping[str, object]
+    ) -> ClientContext:
+        """Return the context that a call of `connect` asks for: the one given or one of the options, in the directory that it names."""
+        arguments.instance("context", context, ClientContext, "a ClientContext, or options as keywords")
+        if context is not None and options:
+            raise TypeError(f"pass either a context or options, not both: {', '.join(options)}")
+        chosen = context if context is not None else cls.of(**options)
+        return chosen if aeron_dir is None else cls(**{**vars(chosen), "aeron_dir": aeron_dir})
+
     def conclude(self) -> ConcludedContext:
         """Return the context with every value settled and checked; raises ConfigurationError."""
         self.check_types()
