@@ -57,8 +57,6 @@ class TransferDisplay:
     def __enter__(self) -> Self:
         if self._progress is not None:
             self._progress.start()
-            # Ctrl-Z, SIGHUP and SIGQUIT end or halt the command without its having a say; a hidden cursor would stay so.
-            self._progress.console.show_cursor(True)
         return self
 
     def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
@@ -74,10 +72,9 @@ def speed_text(length: int, seconds: float | None) -> str:
 
 
 def _progress() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    from aerowire.tools.terminal.progress import Bars
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    # Lines that are printed meanwhile go above the bars, whole; to standard output only where that is a terminal too.
-    console = Console(stderr=True, soft_wrap=True)
-    return Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty())
+    return Bars(*columns)

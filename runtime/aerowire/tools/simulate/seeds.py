@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.base.errors import AerowireError, ConfigurationError
+from aerowire.base.errors import ConfigurationError
 from aerowire.base.version import VERSION
 from aerowire.tools.simulate.ledger import FAILED, PASSED, RAISED, Entry
 
@@ -55,8 +55,6 @@ def run_seed(name: str, seed: int, *, twice: bool = False) -> tuple[Entry, dict[
         if twice and (again := execute(outcome.plan)).digest != outcome.digest:
             told = f"the same seed made another world: digest {outcome.digest:016x} after {outcome.steps} steps"
             told += f", then {again.digest:016x} after {again.steps}"
-    except AerowireError as error:
-        return _raised(name, seed, error), {}
     except Exception as error:
         return _raised(name, seed, error), {}
     entry = Entry(

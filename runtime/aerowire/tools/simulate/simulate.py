@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from aerowire.tools.arguments import count, count_or_none
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -63,17 +65,17 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a name of --list, or MODULE:OBJECT (default: each one in turn)")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--seed", metavar="N", type=_number, help="one seed")
+    which.add_argument("--seed", metavar="N", type=count_or_none, help="one seed")
     which.add_argument("--seeds", metavar="A-B", type=_range, help=f"seeds from A to B (default: {SEEDS[0]}-{SEEDS[1]})")
     which.add_argument("--list", action="store_true", help="list the scenarios")
     which.add_argument("--about", action="store_true", help="say what a simulated world replaces, and what it does not")
-    parser.add_argument("--jobs", metavar="N", type=_count, default=1, help="run so many seeds side by side (default: 1)")
+    parser.add_argument("--jobs", metavar="N", type=count, default=1, help="run so many seeds side by side (default: 1)")
     parser.add_argument("--minutes", metavar="M", type=_minutes, help="begin no more seeds after so many minutes")
     parser.add_argument("--ledger", metavar="FILE", type=Path, help="append outcomes to a file, and leave out seeds that are in it")
     parser.add_argument(
         "--repeat-every",
         metavar="N",
-        type=_number,
+        type=count_or_none,
         default=REPEAT_EVERY,
         help=f"run each N-th seed twice, and compare the two worlds; 0 for none (default: {REPEAT_EVERY})",
     )
@@ -82,7 +84,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     one.add_argument("--shrink", action="store_true", help="look for the fewest misfortunes and streams with which it fails")
     one.add_argument("--misfortunes", metavar="LIST", type=_numbers, help="keep those of these numbers, such as 0,3; none for none")
     one.add_argument("--streams", metavar="LIST", type=_numbers, help="keep the streams of these numbers")
-    one.add_argument("--stop-at", metavar="STEP", type=_number, help="stop at this step, and print the last events of each host")
+    one.add_argument("--stop-at", metavar="STEP", type=count_or_none, help="stop at this step, and print the last events of each host")
     one.add_argument("--trace", metavar="FILE", type=Path, help="write a line for each event and each packet")
     parser.set_defaults(run=run)
 
@@ -225,23 +227,11 @@ def _kept(given: list[int] | None, of_those: list[int]) -> list[int]:
 def _progress() -> Progress | None:
     if not sys.stderr.isatty():
         return None
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-    columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    from aerowire.tools.terminal.progress import Bars
 
-
-def _number(text: str) -> int:
-    if not re.fullmatch(r"\d{1,18}", text):
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text}")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if (number := _number(text)) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text}")
-    return number
+    return Bars(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 
 
 def _minutes(text: str) -> float:
