@@ -56,7 +56,6 @@ class SimulatedClient:
         self._work = work
         self._next_deadline_ns = next_deadline_ns
         self._is_working = False
-        self._has_ended = False
         self._closing: AsyncClose | None = None
         defaults = {"environ": {}, "error_handler": self.errors.append}
         self.ports = ports
@@ -78,7 +77,7 @@ class SimulatedClient:
     @property
     def has_ended(self) -> bool:
         """Whether the process has ended: in order, killed, or with its host's power."""
-        return self._has_ended or self._process.state is ProcessState.ENDED
+        return self._process.state is ProcessState.ENDED
 
     @property
     def process_id(self) -> int:
@@ -100,7 +99,7 @@ class SimulatedClient:
 
     def work(self) -> int:
         """Run one duty cycle of the client and of its application; return how much was done."""
-        if self._has_ended:
+        if self.has_ended:
             return 0
         if self._closing is not None:
             return self._finish(self._closing)
@@ -110,7 +109,7 @@ class SimulatedClient:
         if not self._connecting.is_fulfilled:
             return done
         done += self._invoke()
-        if self._work is None or self._has_ended or self._closing is not None:
+        if self._work is None or self.has_ended or self._closing is not None:
             return done
         self._is_working = True
         try:
@@ -120,7 +119,7 @@ class SimulatedClient:
 
     def next_deadline_ns(self) -> int:
         """Return when there is work without a datagram."""
-        if self._has_ended:
+        if self.has_ended:
             return INT64_MAX
         if self._closing is not None:
             return self._closing.deadline_ns
@@ -138,22 +137,18 @@ class SimulatedClient:
             self._closing = self.aeron.async_close()
             self._finish(self._closing)
         else:
-            self._end(self._process.end)
+            self._process.end()
 
     def kill(self) -> None:
         """End the process at once: its driver hears nothing more of it, and finds out by the heartbeat."""
         if not self.has_ended:
-            self._end(self._process.kill)
+            self._process.kill()
 
     def _finish(self, closing: AsyncClose) -> int:
         if not closing.poll():
             return 0
-        self._end(self._process.end)
+        self._process.end()
         return 1
-
-    def _end(self, end_process: Callable[[], None]) -> None:
-        self._has_ended = True
-        end_process()
 
     def _look(self) -> int:
         now_ns = self._clock.now_ns()

@@ -10,10 +10,10 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from aerowire.simulation.directory_tree import DirectoryTree
 from aerowire.simulation.disk_faults import DiskFaults
 
+from aerowire.simulation.digest cimport digest_number
+from aerowire.simulation.draws cimport draw_chance
 from aerowire.simulation.file_content cimport PAGE
 
-cdef uint64_t FNV_PRIME = 1099511628211ULL
-cdef uint64_t FNV_BASIS = 14695981039346656037ULL
 CAPACITY = 1 << 40
 
 
@@ -39,7 +39,6 @@ cdef class SimulatedDisk:
         self.counts = {}
         self._ports = []
         self._capacity = capacity // PAGE
-        self._hash = FNV_BASIS
         self.faults = DiskFaults() if faults is None else faults
 
     @property
@@ -118,13 +117,13 @@ cdef class SimulatedDisk:
         self.note(-1, -1)
 
     cdef void note(self, int64_t one, int64_t other):
-        self._hash = ((self._hash ^ <uint64_t>one) * FNV_PRIME ^ <uint64_t>other) * FNV_PRIME
+        self._hash = digest_number(digest_number(self._hash, <uint64_t>one), <uint64_t>other)
 
     cdef void count(self, str name):
         self.counts[name] = self.counts.get(name, 0) + 1
 
     cdef bint happens(self, double chance, str name):
-        if chance <= 0.0 or self.random.next_double() >= chance:
+        if not draw_chance(self.random, chance):
             return False
         self.count(name)
         return True

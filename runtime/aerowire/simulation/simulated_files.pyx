@@ -19,6 +19,7 @@ from aerowire.base.file_port cimport (
     FILE_BEGUN, FILE_CLOSE, FILE_CREATE, FILE_DELETE, FILE_DELETE_DIRECTORY, FILE_EXCLUSIVE, FILE_FREE_SPACE, FILE_LENGTH, FILE_LOCK,
     FILE_MAKE_DIRECTORY, FILE_OPEN, FILE_PREALLOCATE, FILE_READ, FILE_RENAME, FILE_SYNC_DATA, FILE_SYNC_DIRECTORY, FILE_SYNC_FULL,
     FILE_TRUNCATE, FILE_WRITABLE, FILE_WRITE, OpenFile, file_complete)
+from aerowire.simulation.digest cimport digest_octets
 from aerowire.simulation.file_content cimport CONTENT_BITS_MAX, PAGE, FileContent
 
 DEVICE = 1
@@ -354,7 +355,7 @@ cdef class SimulatedFiles(FilePort):
             count = min(<int64_t>operation.pieces[index].iov_len, wanted - done)
             count = self._room(content, operation.offset + done, count)
             content.write(operation.offset + done, <uint8_t*>operation.pieces[index].iov_base, count)
-            self._disk.note(digest(<uint8_t*>operation.pieces[index].iov_base, count), count)
+            self._disk.note(<int64_t>digest_octets(0, <uint8_t*>operation.pieces[index].iov_base, <int>count), count)
             done += count
             if count < <int64_t>operation.pieces[index].iov_len:
                 break
@@ -435,13 +436,3 @@ cdef int64_t total(const FileOperation* operation) noexcept nogil:
     for index in range(operation.piece_count):
         length += <int64_t>operation.pieces[index].iov_len
     return length
-
-
-cdef int64_t digest(const uint8_t* octets, int64_t length) noexcept nogil:
-    cdef uint64_t value = 14695981039346656037ULL
-    cdef int64_t index
-    for index in range(length // 8):
-        value = (value ^ (<const uint64_t*>octets)[index]) * 1099511628211ULL
-    for index in range(length - length % 8, length):
-        value = (value ^ octets[index]) * 1099511628211ULL
-    return <int64_t>value

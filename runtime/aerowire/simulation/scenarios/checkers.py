@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.simulation.counter_watch import CounterWatch
@@ -18,8 +18,8 @@ POSITIONS = (CounterType.SND_POS, CounterType.RCV_HWM, CounterType.SUB_POS, Coun
 RECOVERY_NS = 60 * SECOND
 
 
-class Checker(Protocol):
-    """A rule. Methods raise ViolationError where it is broken."""
+class Checker:
+    """A rule. Methods raise ViolationError where it is broken; those that a rule has no use for look at nothing."""
 
     def on_step(self, run: Run) -> None:
         """Look at the world after a step."""
@@ -31,7 +31,7 @@ class Checker(Protocol):
         """Look at the world when all clients have ended, and their drivers have had time to notice."""
 
 
-class Positions:
+class Positions(Checker):
     """Positions never step back while a counter has the same owner."""
 
     def __init__(self) -> None:
@@ -48,18 +48,9 @@ class Positions:
                 label = cnc.counters_reader().label(counter_id)
                 raise ViolationError("positions never step back", f">= {before}", now, f"{host.address}, counter {counter_id} ({label})")
 
-    def on_recovered(self, run: Run) -> None:
-        pass
 
-    def on_end(self, run: Run) -> None:
-        pass
-
-
-class Progress:
+class Progress(Checker):
     """Once all faults have ended, each stream brings new messages to each of its subscribers within a bounded time."""
-
-    def on_step(self, run: Run) -> None:
-        pass
 
     def on_recovered(self, run: Run) -> None:
         stalled = [(stream, host) for (stream, host), count in run.received_since_recovery().items() if count == 0]
@@ -70,18 +61,9 @@ class Progress:
                 "what lives makes progress", expected, run.what_it_waits_for(stream, host), f"stream {stream} at host {host}"
             )
 
-    def on_end(self, run: Run) -> None:
-        pass
 
-
-class Leftovers:
+class Leftovers(Checker):
     """When all clients have ended, no counter and no file of theirs is left."""
-
-    def on_step(self, run: Run) -> None:
-        pass
-
-    def on_recovered(self, run: Run) -> None:
-        pass
 
     def on_end(self, run: Run) -> None:
         for host in run.drivers():

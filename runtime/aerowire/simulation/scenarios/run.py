@@ -6,6 +6,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import heappop, heappush
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +97,9 @@ class Run:
         self._messages = 0
         self._received: dict[tuple[int, int], int] = defaultdict(int)
         self._received_before: dict[tuple[int, int], int] | None = None
-        self._supervised_ns = 0
+        self._planned: list[tuple[int, int, Callable[[], None]]] = []  # by time, then in the order of planning
+        self._orders = count()
+        self._is_supervised = True
         self._digest = 0
 
     # -- What checkers see ---------------------------------------------------------------------------------------------
@@ -167,17 +171,17 @@ class Run:
         self.world.network.links.set_all(self.plan.faults)
 
     def _let_happen(self) -> None:
-        pending: list[tuple[int, int, Callable[[], None]]] = []
-        for order, misfortune in enumerate(self.plan.misfortunes):
-            pending.append((self._begun_ns + misfortune.at_ns, order, partial(self._happen, misfortune, pending)))
+        for misfortune in self.plan.misfortunes:
+            self._plan_for(self._begun_ns + misfortune.at_ns, partial(self._happen, misfortune))
         end_ns = self._begun_ns + self.plan.duration_ns
-        while True:
-            pending.sort(key=lambda one: one[:2])
-            at_ns = min(pending[0][0], end_ns) if pending else end_ns
+        while self._planned and self._planned[0][0] < end_ns:
+            at_ns, _, happen = heappop(self._planned)
             self._run_until(at_ns)
-            if self.world.clock.now_ns() >= end_ns:
-                break
-            pending.pop(0)[2]()
+            happen()
+        self._run_until(end_ns)
+
+    def _plan_for(self, at_ns: int, happen: Callable[[], None]) -> None:
+        heappush(self._planned, (at_ns, next(self._orders), happen))
 
     def _recover(self) -> None:
         self._note("all", "all faults end")
@@ -198,7 +202,7 @@ class Run:
             checker.on_recovered(self)
 
     def _end(self) -> None:
-        self._supervised_ns = -1  # nothing is started any more
+        self._is_supervised = False  # nothing is started any more
         for application in [*self._publishers.values(), *self._subscribers.values()]:
             application.client.close()
         self._run_until(self.world.clock.now_ns() + END_NS)
@@ -207,7 +211,7 @@ class Run:
 
     def _run_until(self, at_ns: int) -> None:
         while (left := at_ns - self.world.clock.now_ns()) > 0:
-            if self._supervised_ns >= 0:
+            if self._is_supervised:
                 self._supervise()
                 left = min(left, SUPERVISION_NS)
             self.world.run(left, until=self._on_step)
@@ -228,8 +232,8 @@ class Run:
                 subscriber = self._subscribers.get((stream.number, number))
                 if self._can_start(number) and (subscriber is None or subscriber.has_ended):
                     self._discard(subscriber)
-                    count = partial(self._count, stream, number)
-                    self._subscribers[stream.number, number] = Subscriber(self._host(number), stream, number, count)
+                    on_message = partial(self._on_message, stream, number)
+                    self._subscribers[stream.number, number] = Subscriber(self._host(number), stream, number, on_message)
                     self._note(address_of(number), f"a subscriber of stream {stream.number} starts")
             publisher = self._publishers.get(stream.number)
             if self._can_start(stream.publisher) and (publisher is None or publisher.has_ended):
@@ -247,7 +251,7 @@ class Run:
         if application is not None and not application.client.has_ended:
             application.client.close()
 
-    def _count(self, stream: StreamPlan, number: int, message: bytes) -> None:
+    def _on_message(self, stream: StreamPlan, number: int, message: bytes) -> None:
         self._messages += 1
         self._received[stream.number, number] += 1
         self._digest = (self._digest * 1_000_003 ^ int.from_bytes(message[:20], "little")) & 0xFFFF_FFFF_FFFF_FFFF
@@ -257,13 +261,13 @@ class Run:
 
     # -- Misfortunes ---------------------------------------------------------------------------------------------------
 
-    def _happen(self, misfortune: Misfortune, pending: list[tuple[int, int, Callable[[], None]]]) -> None:
+    def _happen(self, misfortune: Misfortune) -> None:
         host = self._host(misfortune.host)
         draws = Draws("misfortune", misfortune.seed)
         undo = self._begin(misfortune, host, draws) if host.has_power else None
         if undo is not None:
             self._note(host.address, str(misfortune))
-            pending.append((self.world.clock.now_ns() + misfortune.duration_ns, len(pending) + 1_000, undo))
+            self._plan_for(self.world.clock.now_ns() + misfortune.duration_ns, undo)
 
     def _begin(self, misfortune: Misfortune, host: SimulatedHost, draws: Draws) -> Callable[[], None] | None:
         kind = misfortune.kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aerowire.base.units import INT64_MAX
@@ -179,11 +180,12 @@ class Subscriber(Application):
         return sum(self._poll(image) for image in self._subscription.images)
 
     def _poll(self, image: Image) -> int:
-        def on_message(buffer: memoryview, offset: int, length: int, _header: Header) -> None:
-            self._check(image, bytes(buffer[offset : offset + length]))
-
-        assembler = self._assemblers.setdefault(image.correlation_id, FragmentAssembler(on_message))
+        if (assembler := self._assemblers.get(image.correlation_id)) is None:
+            assembler = self._assemblers[image.correlation_id] = FragmentAssembler(partial(self._on_fragment, image))
         return image.poll(assembler, _FRAGMENTS)
+
+    def _on_fragment(self, image: Image, buffer: memoryview, offset: int, length: int, _header: Header) -> None:
+        self._check(image, bytes(buffer[offset : offset + length]))
 
     def _check(self, image: Image, message: bytes) -> None:
         where = f"stream {self.stream.number} at {self.host.address}, session {image.session_id}"
