@@ -128,6 +128,7 @@ def test_scenarios_and_replacements_are_listed(capsys: pytest.CaptureFixture[str
         (["nosuch"], "no such scenario; at nosuch; expected quiet, mild, partitions, crashes, rough"),
         (["nosuch:X"], "the scenario cannot be loaded; at nosuch:X; got No module named 'nosuch'"),
         ([f"{__name__}:NOT_MINE"], "not a scenario; "),
+        ([NAME, "--seed", "0", "--streams", "0,7"], "no such streams; at --streams; expected numbers below 1; got [0, 7]"),
         (["--shrink"], "--shrink is of one seed; at simulate; expected SCENARIO and --seed"),
     ],
 )

@@ -159,12 +159,19 @@ def _run_many(arguments: argparse.Namespace, names: list[str]) -> int:
 
 
 def _run_one(arguments: argparse.Namespace) -> int:
+    from aerowire.base.errors import ConfigurationError
     from aerowire.simulation.scenarios.run import Run, StoppedError
     from aerowire.simulation.scenarios.shrinking import shrink
     from aerowire.tools.simulate.seeds import execute, scenario_of
     from aerowire.tools.simulate.trace import Trace
 
-    plan = scenario_of(arguments.scenario).plan(arguments.seed).only(arguments.misfortunes, arguments.streams)
+    plan = scenario_of(arguments.scenario).plan(arguments.seed)
+    for name, whole in (("misfortunes", plan.misfortunes), ("streams", plan.streams)):
+        if any(number >= len(whole) for number in getattr(arguments, name) or ()):
+            raise ConfigurationError(
+                f"no such {name}", where=f"--{name}", expected=f"numbers below {len(whole)}", actual=getattr(arguments, name)
+            )
+    plan = plan.only(arguments.misfortunes, arguments.streams)
     if arguments.shrink:
         if execute(plan).is_well:
             print("it passes: there is nothing to shrink")
