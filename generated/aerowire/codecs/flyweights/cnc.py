@@ -83,7 +83,7 @@ class ConsensusModuleState(enum.IntEnum):
 
     INIT = 0  # It starts and recovers its state.
     ACTIVE = 1  # It appends ingress and timers to the log.
-    SUSPENDED = 2  # It appends neither until it is told to resume.
+    SUSPENDED = 2  # It appends neither ingress nor timers to the log until it is resumed.
     SNAPSHOT = 3  # It takes a snapshot.
     QUITTING = 4  # It ends without a snapshot once the services have acknowledged that.
     TERMINATING = 5  # It ends.
@@ -152,7 +152,7 @@ class ClusterBackupState(enum.IntEnum):
     LIVE_LOG_REPLAY = 3  # It joins the log by a replay.
     UPDATE_RECORDING_LOG = 4  # It writes down what it has.
     BACKING_UP = 5  # It records the log until it next asks.
-    RESET_BACKUP = 6  # It begins anew after an error.
+    RESET_BACKUP = 6  # The backup starts again after an error.
     CLOSED = 7  # It has ended.
 
 

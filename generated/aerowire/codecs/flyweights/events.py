@@ -137,7 +137,7 @@ class ArchiveEventCode(enum.IntEnum):
     CATALOG_RESIZE = 37  # The catalog grew.
     CMD_IN_PURGE_RECORDING = 38  # A client deletes a recording.
     CMD_IN_REPLICATE2 = 39  # A client has a recording replicated, with all that may be asked of that.
-    RECORDING_SIGNAL = 40  # A client is told what happened to a recording.
+    RECORDING_SIGNAL = 40  # A recording signal is sent to a client.
     REPLICATION_SESSION_DONE = 41  # A replication has ended.
     CMD_IN_REQUEST_REPLAY_TOKEN = 42  # A client asks for a token that permits a replay from elsewhere.
     REPLAY_SESSION_STATE_CHANGE = 43  # A replay goes on to another state.

@@ -65,7 +65,7 @@ cdef enum:
 cdef enum:
     CONSENSUS_MODULE_STATE_INIT = 0  # It starts and recovers its state.
     CONSENSUS_MODULE_STATE_ACTIVE = 1  # It appends ingress and timers to the log.
-    CONSENSUS_MODULE_STATE_SUSPENDED = 2  # It appends neither until it is told to resume.
+    CONSENSUS_MODULE_STATE_SUSPENDED = 2  # It appends neither ingress nor timers to the log until it is resumed.
     CONSENSUS_MODULE_STATE_SNAPSHOT = 3  # It takes a snapshot.
     CONSENSUS_MODULE_STATE_QUITTING = 4  # It ends without a snapshot once the services have acknowledged that.
     CONSENSUS_MODULE_STATE_TERMINATING = 5  # It ends.
@@ -129,7 +129,7 @@ cdef enum:
     CLUSTER_BACKUP_STATE_LIVE_LOG_REPLAY = 3  # It joins the log by a replay.
     CLUSTER_BACKUP_STATE_UPDATE_RECORDING_LOG = 4  # It writes down what it has.
     CLUSTER_BACKUP_STATE_BACKING_UP = 5  # It records the log until it next asks.
-    CLUSTER_BACKUP_STATE_RESET_BACKUP = 6  # It begins anew after an error.
+    CLUSTER_BACKUP_STATE_RESET_BACKUP = 6  # The backup starts again after an error.
     CLUSTER_BACKUP_STATE_CLOSED = 7  # It has ended.
 
 # ---- PersistentSubscriptionState: What a persistent subscription is doing, as its counter tells.

@@ -116,7 +116,7 @@ cdef enum:
     ARCHIVE_EVENT_CODE_CATALOG_RESIZE = 37  # The catalog grew.
     ARCHIVE_EVENT_CODE_CMD_IN_PURGE_RECORDING = 38  # A client deletes a recording.
     ARCHIVE_EVENT_CODE_CMD_IN_REPLICATE2 = 39  # A client has a recording replicated, with all that may be asked of that.
-    ARCHIVE_EVENT_CODE_RECORDING_SIGNAL = 40  # A client is told what happened to a recording.
+    ARCHIVE_EVENT_CODE_RECORDING_SIGNAL = 40  # A recording signal is sent to a client.
     ARCHIVE_EVENT_CODE_REPLICATION_SESSION_DONE = 41  # A replication has ended.
     ARCHIVE_EVENT_CODE_CMD_IN_REQUEST_REPLAY_TOKEN = 42  # A client asks for a token that permits a replay from elsewhere.
     ARCHIVE_EVENT_CODE_REPLAY_SESSION_STATE_CHANGE = 43  # A replay goes on to another state.
