@@ -9,7 +9,7 @@ import pytest
 
 from aerowire.logbuffer.log import LogBuffers
 from tests.interop.harness import Driver, Side
-from tests.interop.scenarios import End, Scenario, counters, other
+from tests.interop.scenarios import End, Scenario, counters, other, total, wait_until
 from tests.support.processes import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
@@ -102,6 +102,8 @@ def test_terms_whose_blocks_are_all_there(scenario: Scenario, publishing: Side) 
     stream = scenario.stream()
     stream.subscribe(receiver, channel)
     stream.publish(sender, channel)
+    # A receiver sends its first status message when the log of its image is complete.
+    wait_until(lambda: total(sender.driver, "Status Messages received") > 0, "a status message")
     for end in (sender, receiver):
         for log in end.driver.directory.rglob("*.logbuffer"):
             status = log.stat()
