@@ -158,3 +158,14 @@ def test_a_shared_region_is_open_until_each_handle_is_closed(tmp_path: Path) -> 
     second.close()
     with pytest.raises(ClosedError):
         second.share()
+
+
+def test_a_part_that_the_collector_takes_apart_leaves_the_whole_mapped() -> None:
+    whole = Region.anonymous(1 << 20)
+    memoryview(whole)[:4] = b"kept"
+    part = whole.first(4096)
+    cycle: list[object] = [part]
+    cycle.append(cycle)
+    del part, cycle
+    gc.collect()
+    assert bytes(memoryview(whole)[:4]) == b"kept"

@@ -15,6 +15,7 @@ cdef class Mapping:
     cdef bint writable
     cdef MappedRange* range             # NULL for anonymous memory
     cdef Mapping _whole                 # the mapping whose first pages these are, None for one of its own
+    cdef bint _is_part                  # its pages are unmapped with the whole
 
 
 @cython.final

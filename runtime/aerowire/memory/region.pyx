@@ -61,7 +61,7 @@ cdef class Mapping:
         if self.range != NULL:
             with nogil:
                 remove_range(self.range)            # BEFORE other memory can have the addresses
-        if self.address != NULL and self._whole is None:
+        if self.address != NULL and not self._is_part:  # a part's `_whole` may be cleared by now
             with nogil:                             # gigabytes take their time
                 munmap(self.address, <size_t>self.length)
             self.address = NULL
@@ -179,6 +179,7 @@ cdef class Region:
         part.length = length
         part.writable = self._mapping.writable
         part._whole = self._mapping
+        part._is_part = True
         return _region(part, path, None)
 
     def share(self):
