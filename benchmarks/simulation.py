@@ -12,13 +12,11 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -86,8 +84,8 @@ class PacedClient(StreamClient):
 class Measured:
     """A world that is ready to be measured."""
 
-    def __init__(self, case: Case, directory: Path, seed: int) -> None:
-        self.world = SimulatedWorld(directory, seed=seed)
+    def __init__(self, case: Case, seed: int) -> None:
+        self.world = SimulatedWorld(seed=seed)
         hosts = [self.world.add_host(f"10.0.0.{number}", **OPTIONS) for number in range(1, HOSTS + 1)]
         interval_ns = HOSTS * SECOND // case.rate if case.rate else 0
         self.clients: list[PacedClient] = []
@@ -108,11 +106,10 @@ class Measured:
 @contextmanager
 def measured(case: Case, seed: int) -> Iterator[Measured]:
     """Make a world, and stop its drivers after the block."""
-    with tempfile.TemporaryDirectory(prefix="aerowire-simulation-") as directory:
-        made = Measured(case, Path(directory), seed)
-        gc.collect()
-        yield made
-        made.world.close()
+    made = Measured(case, seed)
+    gc.collect()
+    yield made
+    made.world.close()
 
 
 def rate(case: Case, seconds: int, seed: int) -> dict[str, float]:

@@ -12,7 +12,8 @@ import pytest
 
 from aerowire.agents.directory_lock import DirectoryOwner, directory_lock
 from aerowire.base.errors import AerowireError, StorageError
-from aerowire.system.clock import SystemClock
+from aerowire.base.file_facts import HeldDirectory
+from aerowire.system.ports import Ports
 
 LONG_NS, SHORT_NS = 20_000_000_000, 20_000_000
 
@@ -24,8 +25,8 @@ class ActiveArchiveError(AerowireError):
 ARCHIVE = DirectoryOwner(name="archive", option="aeron.archive.dir", active_error=ActiveArchiveError)
 
 
-def lock(directory: Path, timeout_ns: int = LONG_NS) -> AbstractContextManager[int]:
-    return directory_lock(directory, SystemClock(), owner=ARCHIVE, timeout_ns=timeout_ns)
+def lock(directory: Path, timeout_ns: int = LONG_NS) -> AbstractContextManager[HeldDirectory]:
+    return directory_lock(directory, Ports.system(), owner=ARCHIVE, timeout_ns=timeout_ns)
 
 
 def test_the_second_waits_for_its_time_and_is_refused(tmp_path: Path) -> None:

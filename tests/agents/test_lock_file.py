@@ -6,14 +6,20 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
+from errno import EOPNOTSUPP
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from aerowire.agents.directory_lock import DirectoryOwner
 from aerowire.agents.lock_file import LockFile
-from aerowire.base.errors import AerowireError, StorageError
+from aerowire.base.errors import AerowireError, StorageError, file_error
 from aerowire.system.file_locks import is_held
+from aerowire.system.file_system import FileSystem
+from aerowire.system.ports import Ports
 from tests.support.waiting import wait_until
 
 ARCHIVE = DirectoryOwner(name="archive", option="aeron.archive.dir", active_error=AerowireError)
@@ -23,7 +29,7 @@ NAME = "archive.lock"
 def test_is_held_until_it_is_released(tmp_path: Path) -> None:
     path = tmp_path / NAME
     assert is_held(path) is None
-    lock = LockFile(path, ARCHIVE)
+    lock = LockFile(path, ARCHIVE, Ports.system())
     assert is_held(path) is True
     lock.release()
     lock.release()
@@ -37,7 +43,8 @@ import time
 from pathlib import Path
 from aerowire.agents.directory_lock import DirectoryOwner
 from aerowire.agents.lock_file import LockFile
-lock = LockFile(Path({str(path)!r}), DirectoryOwner(name="archive", option="aeron.archive.dir", active_error=OSError))
+from aerowire.system.ports import Ports
+lock = LockFile(Path({str(path)!r}), DirectoryOwner(name="archive", option="aeron.archive.dir", active_error=OSError), Ports.system())
 print("held", flush=True)
 time.sleep(600)
 """
@@ -52,7 +59,7 @@ time.sleep(600)
 
 def test_does_not_outlive_its_process_in_a_forked_child(tmp_path: Path) -> None:
     path = tmp_path / NAME
-    lock = LockFile(path, ARCHIVE)
+    lock = LockFile(path, ARCHIVE, Ports.system())
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -61,8 +68,7 @@ def test_does_not_outlive_its_process_in_a_forked_child(tmp_path: Path) -> None:
         os._exit(0)
     try:
         assert is_held(path) is True
-        os.close(lock._descriptor or -1)  # as the system does when the process is killed
-        lock._descriptor = None
+        lock._close()  # without a word to the lock, as the system does when the process is killed
         wait_until(lambda: not is_held(path), "the child has not run its handler")
     finally:
         os.close(write_end)
@@ -70,13 +76,21 @@ def test_does_not_outlive_its_process_in_a_forked_child(tmp_path: Path) -> None:
         assert os.waitpid(child, 0)[1] == 0
 
 
-def test_a_file_that_cannot_be_locked_is_told_and_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def flock(_descriptor: int, _operation: int) -> None:
-        raise OSError(95, "Operation not supported")
+def without_locks() -> Any:
+    """Return a file system whose files cannot be locked."""
+    system = FileSystem()
 
-    monkeypatch.setattr("fcntl.flock", flock)
+    def open_file(path: Path, **options: bool) -> Any:
+        file = Mock(wraps=system.open(path, **options))
+        file.lock.side_effect = file_error("cannot lock a file", path, EOPNOTSUPP)
+        return file
+
+    return Mock(wraps=system, open=open_file)
+
+
+def test_a_file_that_cannot_be_locked_is_told_and_not_left(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"the archive directory cannot be made.*not supported.*choose another aeron\.archive\.dir"):
-        LockFile(tmp_path / NAME, ARCHIVE)
+        LockFile(tmp_path / NAME, ARCHIVE, replace(Ports.system(), files=without_locks()))
     assert not list(tmp_path.iterdir())
 
 
@@ -84,10 +98,10 @@ def test_a_file_that_is_there_already_is_not_taken(tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_text("another's")
     with pytest.raises(StorageError, match="File exists"):
-        LockFile(path, ARCHIVE)
+        LockFile(path, ARCHIVE, Ports.system())
     assert path.read_text() == "another's"
 
 
 def test_a_file_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
-        LockFile(tmp_path / "none" / NAME, ARCHIVE)
+        LockFile(tmp_path / "none" / NAME, ARCHIVE, Ports.system())

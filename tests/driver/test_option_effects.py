@@ -143,13 +143,11 @@ def data(offset: int) -> bytes:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
+def stage() -> Iterator[Callable[..., Stage]]:
     worlds: list[SimulatedWorld] = []
 
     def start(properties: dict[str, str] | None = None) -> Stage:
-        directory = tmp_path / str(len(worlds))
-        directory.mkdir()
-        world = SimulatedWorld(directory, seed=1)
+        world = SimulatedWorld(seed=1)
         worlds.append(world)
         host = world.add_host(HERE[0], environ={}, properties={"aeron.term.buffer.length": "64k", **(properties or {})})
         return Stage(world, StreamClient(host, reads=False), world.network.open_port(PEER), [])

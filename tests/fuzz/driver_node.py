@@ -13,9 +13,9 @@ from aerowire.driver.queues.events import EventType
 from aerowire.driver.streams.network_publication import NetworkPublication
 from aerowire.ipc.counters import CountersManager
 from aerowire.simulation.network import SimulatedNetwork
-from aerowire.simulation.regions import AnonymousRegions
 from aerowire.system.clock import ManualClock
 from tests.support.agent_host import SECOND, SUBSCRIPTION, AgentHost
+from tests.support.anonymous_regions import AnonymousRegions
 
 COUNTERS_MAX = 900  # of the 1,024 that a node has room for
 # Longer than every timeout, so that all timers start again with each execution.

@@ -30,9 +30,9 @@ HARMLESS = {
 HARMLESS_HEADERS = {
     f"{name}.h" for name in ("Python", "arpa/inet", "netinet/in", "stdatomic", "stdint", "stdlib", "string", "sys/socket", "sys/uio")
 }
-# Methods of pathlib.Path that look at the file system or change it.
+# Methods of pathlib.Path that look at the file system or change it, unless they are those of a files port.
 PATH_METHODS = re.compile(
-    r"(?<!\bos)\.(chmod|cwd|exists|glob|hardlink_to|home|is_dir|is_file|is_symlink|iterdir|lstat|mkdir|open|read_bytes|read_text|readlink|rename"
+    r"(?<!\bos)(?<!\bfiles)\.(chmod|cwd|exists|glob|hardlink_to|home|is_dir|is_file|is_symlink|iterdir|lstat|mkdir|open|read_bytes|read_text|readlink|rename"
     r"|rglob|rmdir|samefile|stat|symlink_to|touch|unlink|write_bytes|write_text)\("
 )
 
@@ -46,9 +46,6 @@ EXCEPTIONS = {
     "aerowire.base.properties": ("pathlib urllib.request", "options come from files and URLs"),
     "aerowire.base.runner": ("atexit os pthread.h threading", "threads of agents, which `ports.threads` gives or refuses"),
     "aerowire.agents.worker_thread": ("threading", "an agent with threads of its own hands calls that wait to one more"),
-    "aerowire.agents.directory_lock": ("time", "one that starts waits for another that starts in its directory"),
-    "aerowire.driver.directory.driver_directory": ("time", "a driver waits for the heartbeat of another"),
-    "aerowire.agents.lock_file": ("time", "it tries again for a lock that another one is about to release"),
     "aerowire.driver.media_driver": ("threading", "its termination is waited for"),
     "aerowire.driver.spawned": ("atexit time", "a driver in a process of its own"),
     "aerowire.ipc.error_report": ("time", "times are written out as texts"),
@@ -69,7 +66,7 @@ BESIDE_PORTS = {
     "aerowire.aio.waiting": ("clock wakeup", "event loops run in real time"),
     "aerowire.aio.watcher": ("wakeup", "an event loop is woken by a descriptor"),
     "aerowire.client.conductor.driver_connection": ("driver_life", "it looks by the ports that it is given"),
-    "aerowire.client.conductor.driver_files": ("driver_life ownership", "as above; an error log is saved to a file"),
+    "aerowire.client.conductor.driver_files": ("driver_life", "as above"),
     "aerowire.client.handles.waiting": ("waiting", "`wait_for` is called by applications, which have no ports"),
     "aerowire.driver.agents.receiver": ("poller", "it polls the descriptors of the ports that have one"),
     "aerowire.driver.agents.sender": ("poller", "it polls the descriptors of the ports that have one"),
@@ -78,9 +75,7 @@ BESIDE_PORTS = {
     "aerowire.driver.channels.udp_channel": ("interfaces names", "defaults of arguments that a driver gives from its ports"),
     "aerowire.driver.conductor.driver_conductor": ("heap", "an idle driver gives free memory back"),
     "aerowire.driver.context": ("udp", "lengths of socket buffers are tried out"),
-    "aerowire.agents.directory_lock": ("directories file_locks files", "the directory of a component"),
-    "aerowire.driver.directory.driver_directory": ("directories driver_life files ownership processes", "the directory of a driver"),
-    "aerowire.agents.lock_file": ("directories file_locks files", "the directory of a component"),
+    "aerowire.driver.directory.driver_directory": ("driver_life", "as above"),
     "aerowire.driver.media.capture": ("descriptors files", "a capture is written to a file"),
     "aerowire.driver.media_driver": ("processes", "which processors a thread may use"),
     "aerowire.agents.event_ring": ("wakeup", "a conductor sleeps on a descriptor"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from aerowire.simulation.world import SimulatedWorld
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[SimulatedWorld]:
-    made = SimulatedWorld(tmp_path, seed=1)
+def world() -> Iterator[SimulatedWorld]:
+    made = SimulatedWorld(seed=1)
     yield made
     made.close()

@@ -1,18 +1,16 @@
 """A world in which much happens, as a program: prints its digest and what it did, to be compared between processes.
 
-python -m tests.simulation.eventful_world DIRECTORY SEED
+python -m tests.simulation.eventful_world SEED
 """
 
 from __future__ import annotations
 
 import random
 import sys
-from pathlib import Path
 from typing import Any
 
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.partitions import PartitionKind
-from aerowire.simulation.regions import AnonymousRegions
 from aerowire.simulation.world import SimulatedWorld
 from tests.support.stream_client import StreamClient
 
@@ -35,9 +33,9 @@ MESSAGES_PER_ROUND = 40
 class Eventful:
     """Three hosts with a client each that publishes to the next one and to a group; each round something happens to one of them."""
 
-    def __init__(self, directory: Path, seed: int) -> None:
+    def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
-        self.world = SimulatedWorld(directory, seed=seed)
+        self.world = SimulatedWorld(seed=seed)
         self.addresses = [f"10.0.0.{number}" for number in (1, 2, 3)]
         for number, address in enumerate(self.addresses):
             self.world.names[f"host-{number}"] = address
@@ -99,7 +97,7 @@ class Eventful:
         host = client.host
         host.lose_power()
         self.world.run(self.dice.randrange(SECOND))
-        host.restart(regions=AnonymousRegions())
+        host.restart()
         host.start_driver(**OPTIONS)
         again = StreamClient(host)
         self.clients[self.clients.index(client)] = again
@@ -116,8 +114,8 @@ class Eventful:
         self.world.network.links.set(client.host.address, None, faults)
 
 
-def main(directory: str, seed: str) -> None:
-    eventful = Eventful(Path(directory), int(seed))
+def main(seed: str) -> None:
+    eventful = Eventful(int(seed))
     eventful.run()
     print(eventful.result())
     eventful.world.close()

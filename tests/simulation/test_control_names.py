@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -37,8 +36,8 @@ class Home(StreamClient):
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[SimulatedWorld]:
-    world = SimulatedWorld(tmp_path, seed=1)
+def world() -> Iterator[SimulatedWorld]:
+    world = SimulatedWorld(seed=1)
     world.names["source"] = FIRST
     yield world
     world.close()

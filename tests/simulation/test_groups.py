@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,8 +59,8 @@ class Publisher(StreamClient):
 class Scene:
     """A publisher's host and members' hosts."""
 
-    def __init__(self, directory: Path) -> None:
-        self.world = SimulatedWorld(directory, seed=1)
+    def __init__(self) -> None:
+        self.world = SimulatedWorld(seed=1)
         self._count = 0
 
     def publisher(self, fc: str, channel: str = GROUP, **options: Any) -> Publisher:
@@ -83,8 +82,8 @@ class Scene:
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(tmp_path)
+def scene() -> Iterator[Scene]:
+    made = Scene()
     yield made
     made.world.close()
 

@@ -9,6 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from aerowire.base.directory import LOCK_FILE_NAME
 from aerowire.base.errors import ClosedError, ConfigurationError, StorageSpaceError
 from aerowire.base.runner import AgentInvoker, NativeAgent
 from aerowire.codecs.flyweights.cnc import CONSUMER_HEARTBEAT_CLOSED
@@ -16,7 +17,6 @@ from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.simulation.links import LossCause
 from aerowire.simulation.partitions import Partition
 from aerowire.simulation.process import ProcessState
-from aerowire.simulation.regions import AnonymousRegions
 from aerowire.simulation.world import SimulatedWorld
 from tests.support.stream_client import StreamClient
 
@@ -97,14 +97,15 @@ def test_native_deadlines_are_those_of_native_agents(stream: Stream) -> None:
 
 def test_nothing_of_the_orderly_end_of_a_killed_driver_runs(stream: Stream) -> None:
     host = stream.subscriber.host
-    cnc, regions = host.cnc, host.regions
-    assert isinstance(regions, AnonymousRegions)
-    files = dict(regions._regions)
+    cnc, files = host.cnc, host.disk.paths()
+    lock = Path(host.driver.aeron_dir) / LOCK_FILE_NAME
+    assert host.regions.is_locked(lock) is True
     heartbeat_ms = cnc.heartbeat_ms
     host.driver_process.kill()
     stream.world.run(5 * SECOND)
     assert cnc.heartbeat_ms == heartbeat_ms != CONSUMER_HEARTBEAT_CLOSED
-    assert regions._regions == files
+    assert host.disk.paths() == files
+    assert host.regions.is_locked(lock) is False
     with pytest.raises(ClosedError, match="the host has no driver"):
         _ = host.driver
     assert [process.name for process in host.processes] == [f"client at {THERE}"]
@@ -140,7 +141,7 @@ def test_a_host_comes_back_with_a_blank_disk_and_its_stream_goes_on(stream: Stre
     wall_clock = host.clock.now_epoch_ns()
     host.lose_power()
     stream.world.run(3 * SECOND)
-    host.restart(regions=AnonymousRegions())
+    host.restart(blank_disk=True)
     # What a machine's monotonic clock shows, it shows since its start.
     assert host.clock.now_ns() == 0
     assert host.clock.now_epoch_ns() == wall_clock + 3 * SECOND
@@ -153,15 +154,20 @@ def test_a_host_comes_back_with_a_blank_disk_and_its_stream_goes_on(stream: Stre
 
 def test_a_disk_is_given_back_as_it_was(world: SimulatedWorld) -> None:
     host = world.add_empty_host(HERE)
-    disk = host.regions
-    disk.create("journal", 4096, sparse=True)
+    with host.files.open("/journal", writable=True, create=True) as journal:
+        journal.write_all(0, b"entry")
+        journal.sync()
+    host.files.sync_directory("/")
+    host.regions.create("/dev/shm/mapped", 4096)
     host.lose_power()
     host.restart()
-    assert host.regions is disk
-    assert disk.exists("journal")
+    assert host.disk.paths() == {"/journal"}
+    with host.files.open("/journal") as journal:
+        assert journal.read(0, 100) == b"entry"
+    assert host.files.names("/dev/shm") == []
     host.lose_power()
-    host.restart(regions=AnonymousRegions())
-    assert not host.regions.exists("journal")
+    host.restart(blank_disk=True)
+    assert host.disk.paths() == frozenset()
 
 
 def test_a_host_that_returns_at_another_address_is_found_by_its_name(world: SimulatedWorld) -> None:
@@ -172,7 +178,7 @@ def test_a_host_that_returns_at_another_address_is_found_by_its_name(world: Simu
     host.lose_power()
     host.move_to("10.0.0.9")
     world.names["there"] = host.address
-    host.restart(regions=AnonymousRegions())
+    host.restart()
     host.start_driver(**QUICK)
     stream.subscriber = StreamClient(host)
     stream.subscriber.subscribe(stream.channel)
@@ -187,14 +193,14 @@ def test_a_host_has_one_driver_at_a_time(stream: Stream) -> None:
 
 
 def test_a_driver_that_does_not_start_leaves_no_process_and_no_socket(world: SimulatedWorld) -> None:
-    host = world.add_empty_host(HERE, regions=AnonymousRegions(1 << 20))
+    host = world.add_empty_host(HERE, capacity=1 << 20)
     with pytest.raises(ConfigurationError):
         host.start_driver(environ={}, term_buffer_length="65k")
     with pytest.raises(StorageSpaceError):
         host.start_driver(**QUICK)
     assert host.processes == ()
-    host.regions = AnonymousRegions()
-    host.start_driver(**QUICK)
+    assert host.disk.paths() == frozenset()
+    world.add_host(THERE, **QUICK)
 
 
 def test_a_host_that_is_removed_is_gone_and_stays_in_the_digest(stream: Stream) -> None:
@@ -205,8 +211,8 @@ def test_a_host_that_is_removed_is_gone_and_stays_in_the_digest(stream: Stream) 
     world.run(SECOND)
 
 
-def test_the_end_of_a_world_ends_its_drivers_in_good_order(tmp_path: Path) -> None:
-    world = SimulatedWorld(tmp_path, seed=1)
+def test_the_end_of_a_world_ends_its_drivers_in_good_order() -> None:
+    world = SimulatedWorld(seed=1)
     host = world.add_host(HERE, **QUICK)
     to_driver = host.cnc.to_driver
     world.close()

@@ -31,7 +31,7 @@ class Scene:
     """Hosts whose drivers note, and clients of theirs."""
 
     def __init__(self, directory: Path) -> None:
-        self.world = SimulatedWorld(directory, seed=1)
+        self.world = SimulatedWorld(seed=1)
         self._directory = directory
         self._count = 0
 

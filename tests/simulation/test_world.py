@@ -45,11 +45,6 @@ def test_a_host_of_a_tests_own_works_when_it_is_due_and_ends_with_the_world() ->
     assert host.is_closed
 
 
-def test_a_driver_needs_a_directory() -> None:
-    with pytest.raises(ValueError, match="directory"):
-        SimulatedWorld(seed=1).add_host("10.0.0.1")
-
-
 def test_work_without_end_is_an_error() -> None:
     world = SimulatedWorld(seed=1)
     world.add_actor(lambda: 1)

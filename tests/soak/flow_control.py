@@ -147,11 +147,11 @@ class Receiver(StreamClient):
 class Group:
     """One sender, an anchor that stays and receivers that come and go."""
 
-    def __init__(self, directory: Path, strategy: Strategy, messages: int, seed: int) -> None:
+    def __init__(self, strategy: Strategy, messages: int, seed: int) -> None:
         self.strategy = strategy
         self.seed = seed
         self.dice = random.Random(seed)
-        self.world = SimulatedWorld(directory, seed=seed)
+        self.world = SimulatedWorld(seed=seed)
         self.events: Counter[str] = Counter()
         self.wanderers: list[Receiver] = []
         self.sender = Sender(self._host(1), messages, seed)
@@ -229,11 +229,9 @@ def scrambled(numbers: np.ndarray, seed: int) -> np.ndarray:
     return (numbers + np.uint64(seed)) * np.uint64(SCRAMBLE)
 
 
-def run(size: Size, strategy: Strategy, seed: int, scratch: Path) -> str:
+def run(size: Size, strategy: Strategy, seed: int, _scratch: Path) -> str:
     messages = MESSAGES[size]
-    directory = scratch / f"{strategy.name}-{seed}"
-    directory.mkdir(parents=True)
-    group = Group(directory, strategy, messages, seed)
+    group = Group(strategy, messages, seed)
     try:
         group.run()
         counted = group.receivers_counted()

@@ -36,8 +36,8 @@ from aerowire.logbuffer.log import LogBuffers
 from aerowire.memory.region import Region
 from aerowire.protocol.congestion_control import CongestionControl, StaticWindowCongestionControl
 from aerowire.protocol.flow_control import FlowControl, UnicastFlowControl
-from aerowire.simulation.regions import AnonymousRegions
 from aerowire.simulation.world import SimulatedWorld
+from tests.support.anonymous_regions import AnonymousRegions
 from tests.support.log_reader import HEADER, LogReader
 
 MS = 1_000_000

@@ -35,7 +35,7 @@ class Stage:
     def __init__(self, directory: Path) -> None:
         self.clock = ManualClock(now_ns=5_000_000_000, epoch_ms=BEAT_MS)
         self.file = Beating(BEAT_MS, os.getpid())
-        self.waits: list[float] = []
+        self.waits: list[int] = []
         self.at_wait: Callable[[], object] = lambda: None
         self.life = DriverLife(directory, self.clock, TIMEOUT_NS, self._sleep)
 
@@ -45,9 +45,9 @@ class Stage:
     def beat(self) -> None:
         self.file.heartbeat_ms = self.clock.now_ms()
 
-    def _sleep(self, duration_s: float) -> None:
-        self.waits.append(duration_s)
-        self.clock.advance(int(duration_s * 1e9))
+    def _sleep(self, duration_ns: int) -> None:
+        self.waits.append(duration_ns)
+        self.clock.advance(duration_ns)
         self.at_wait()
 
 

@@ -1,4 +1,4 @@
-"""Files, directories and their locks."""
+"""Files and their locks."""
 
 from __future__ import annotations
 
@@ -7,24 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.system.directories import (
-    delete_entry,
-    delete_if_empty,
-    entries_of,
-    is_directory,
-    leads_to,
-    make_directory,
-    open_directory,
-)
 from aerowire.system.file_locks import lock, unlock_and_close
-from aerowire.system.files import LogFile, close, create_file, identity_of, open_output, read_start
-
-
-def test_a_file_is_created_once(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    close(create_file(path))
-    with pytest.raises(FileExistsError):
-        create_file(path)
+from aerowire.system.files import LogFile, close, identity_of, open_output, read_start
 
 
 class TestOutput:
@@ -111,64 +95,9 @@ def test_the_last_reference_closes_a_log_file(tmp_path: Path) -> None:
         os.fstat(descriptor)
 
 
-class TestDirectories:
-    def test_those_above_are_made_too(self, tmp_path: Path) -> None:
-        directory = tmp_path / "a" / "b"
-        assert is_directory(directory) is None
-        make_directory(directory, 0o700)
-        make_directory(directory, 0o700)
-        assert is_directory(directory) is True
-        assert directory.stat().st_mode & 0o777 == 0o700
-
-    def test_a_file_is_no_directory(self, tmp_path: Path) -> None:
-        path = tmp_path / "file"
-        path.write_bytes(b"")
-        assert is_directory(path) is False
-        with pytest.raises(FileExistsError):
-            make_directory(path, 0o700)
-
-    def test_a_path_that_leads_elsewhere_now(self, tmp_path: Path) -> None:
-        directory = tmp_path / "a"
-        directory.mkdir()
-        descriptor = open_directory(directory)
-        assert leads_to(directory, descriptor)
-        directory.rename(tmp_path / "b")
-        directory.mkdir()
-        assert not leads_to(directory, descriptor)
-        assert leads_to(tmp_path / "b", descriptor)
-        close(descriptor)
-
-    def test_a_link_is_not_opened(self, tmp_path: Path) -> None:
-        (tmp_path / "link").symlink_to(tmp_path)
-        with pytest.raises(OSError, match=r"Not a directory|symbolic link"):
-            open_directory(tmp_path / "link")
-
-    def test_a_directory_is_deleted_only_if_it_is_empty(self, tmp_path: Path) -> None:
-        directory = tmp_path / "a"
-        directory.mkdir()
-        (directory / "file").write_bytes(b"")
-        delete_if_empty(directory)
-        assert entries_of(directory) == {"file"}
-        delete_entry(directory / "file")
-        delete_if_empty(directory)
-        assert is_directory(directory) is None
-
-    def test_a_link_is_deleted_and_not_what_it_leads_to(self, tmp_path: Path) -> None:
-        directory = tmp_path / "a"
-        directory.mkdir()
-        (directory / "file").write_bytes(b"")
-        (tmp_path / "link").symlink_to(directory)
-        delete_entry(tmp_path / "link")
-        assert entries_of(tmp_path) == {"a"}
-        assert entries_of(directory) == {"file"}
-        delete_entry(directory)
-        delete_entry(directory)
-        assert entries_of(tmp_path) == set()
-
-
 class TestLocks:
     def test_two_holders_exclude_each_other(self, tmp_path: Path) -> None:
-        first = create_file(tmp_path / "lock")
+        first = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
         second = os.open(tmp_path / "lock", os.O_RDWR)
         lock(first)
         with pytest.raises(BlockingIOError):
@@ -178,7 +107,7 @@ class TestLocks:
         unlock_and_close(second)
 
     def test_a_copy_of_the_descriptor_does_not_keep_the_lock(self, tmp_path: Path) -> None:
-        held = create_file(tmp_path / "lock")
+        held = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
         copy = os.dup(held)
         lock(held)
         unlock_and_close(held)

@@ -5,20 +5,21 @@ Components of other implementations do not know it; what they show is in their c
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.base.errors import AerowireError, StorageError
-from aerowire.system import directories, file_locks, files
+from aerowire.base.errors import AerowireError, FileError, StorageError
+from aerowire.base.file_trees import make_directories
 
 if TYPE_CHECKING:
-    from aerowire.base.ports import ClockPort
+    from aerowire.base.file_facts import HeldDirectory
+    from aerowire.base.file_port import FilePort
+    from aerowire.system.ports import Ports
 
-_LOOK_S = 0.01
+_LOOK_NS = 10_000_000
 # Less what the umask takes. Clients write to files and make none, so that only the component's own user needs to write to its directories.
 _MODE = 0o755
 
@@ -34,14 +35,14 @@ class DirectoryOwner:
 
 
 @contextmanager
-def directory_lock(directory: Path, clock: ClockPort, *, owner: DirectoryOwner, timeout_ns: int) -> Iterator[int]:
-    """Make the directory and hold it; yields its descriptor.
+def directory_lock(directory: Path, ports: Ports, *, owner: DirectoryOwner, timeout_ns: int) -> Iterator[HeldDirectory]:
+    """Make the directory and hold it; yields it.
 
     Raises the owner's error when another component's start takes too long, StorageError.
     """
-    deadline_ns = clock.now_ns() + timeout_ns
-    while (descriptor := _try_lock(directory, owner)) is None:
-        if clock.now_ns() > deadline_ns:
+    deadline_ns = ports.clock.now_ns() + timeout_ns
+    while (held := _try_lock(directory, ports.files, owner)) is None:
+        if ports.clock.now_ns() > deadline_ns:
             raise owner.active_error(
                 f"another {owner.name} is being started in the directory",
                 where=directory,
@@ -49,50 +50,36 @@ def directory_lock(directory: Path, clock: ClockPort, *, owner: DirectoryOwner, 
                 actual="it holds the directory",
                 hint=f"stop it, or choose another {owner.option}",
             )
-        time.sleep(_LOOK_S)
+        ports.waiting.sleep(_LOOK_NS)
     try:
-        yield descriptor
+        yield held
     finally:
-        file_locks.unlock_and_close(descriptor)
+        held.release()
 
 
-def make_directory(directory: Path, owner: DirectoryOwner) -> None:
+def make_directory(directory: Path, files: FilePort, owner: DirectoryOwner) -> None:
     """Make a directory and those above it. Raises StorageError."""
     try:
-        directories.make_directory(directory, _MODE)
-    except OSError as error:
+        make_directories(files, directory, _MODE)
+    except FileError as error:
         raise storage_error(directory, error, owner) from None
 
 
-def _try_lock(directory: Path, owner: DirectoryOwner) -> int | None:
-    """Return a descriptor that holds the directory; None while another one holds it, or has just deleted it."""
-    make_directory(directory, owner)
+def _try_lock(directory: Path, files: FilePort, owner: DirectoryOwner) -> HeldDirectory | None:
+    """Return the directory, held; None while another one holds it, or has just deleted it."""
+    make_directory(directory, files, owner)
     try:
-        descriptor = directories.open_directory(directory)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
+        return files.hold_directory(directory)
+    except FileError as error:
         raise storage_error(directory, error, owner) from None
-    is_ours = False
-    try:
-        file_locks.lock(descriptor)
-        is_ours = directories.leads_to(directory, descriptor)
-    except (BlockingIOError, FileNotFoundError):
-        is_ours = False
-    except OSError as error:
-        raise storage_error(directory, error, owner) from None
-    finally:
-        if not is_ours:
-            files.close(descriptor)
-    return descriptor if is_ours else None
 
 
-def storage_error(directory: Path, error: OSError, owner: DirectoryOwner) -> StorageError:
+def storage_error(directory: Path, error: FileError, owner: DirectoryOwner) -> StorageError:
     """Return what is raised where a component cannot make what belongs in its directory."""
     return StorageError(
         f"the {owner.name} directory cannot be made",
         where=directory,
         expected="a directory that can be written to",
-        actual=error.strerror or str(error),
+        actual=error.actual,
         hint=f"choose another {owner.option}",
     )

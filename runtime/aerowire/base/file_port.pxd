@@ -26,6 +26,7 @@ cdef enum FileCode:
     FILE_PREALLOCATE        # file, length: the file is at least so long, and later writes below it need no more space
     FILE_LENGTH             # file: its length
     FILE_LOCK               # file: -EAGAIN while another open file holds the exclusive lock
+    FILE_UNLOCK             # file
     FILE_RENAME             # path, target: replaces a file that is there
     FILE_DELETE             # path of a file
     FILE_MAKE_DIRECTORY     # path, flags: the mode

@@ -26,6 +26,7 @@ WHAT = {
     FILE_PREALLOCATE: "cannot reserve space for a file",
     FILE_LENGTH: "cannot tell a file's length",
     FILE_LOCK: "cannot lock a file",
+    FILE_UNLOCK: "cannot unlock a file",
     FILE_RENAME: "cannot rename a file",
     FILE_DELETE: "cannot delete a file",
     FILE_MAKE_DIRECTORY: "cannot make a directory",
@@ -93,6 +94,21 @@ cdef class FilePort:
 
     def facts(self, path):
         """Return the FileFacts of a path, None where there is nothing."""
+        raise NotImplementedError
+
+    def hold_directory(self, path):
+        """Open a directory that is no link and take its exclusive lock; return the HeldDirectory.
+
+        Returns None while another process holds it, and where there is none or another one has just taken its place.
+        """
+        raise NotImplementedError
+
+    def real_path(self, path) -> str:
+        """Return an absolute path without links that leads to the same place."""
+        raise NotImplementedError
+
+    def user_id(self) -> int:
+        """Return the user that what is made here belongs to."""
         raise NotImplementedError
 
     def exists(self, path) -> bool:
@@ -187,6 +203,10 @@ cdef class OpenFile:
         """Take the exclusive lock of the file; False while another open file holds it. It is released when the file is closed."""
         return self._port_in_use()._perform(self._request(FILE_LOCK, 0, ()), EAGAIN) >= 0
 
+    def unlock(self) -> None:
+        """Release the lock. A forked child has the file open too, and would keep it after a `close` here alone."""
+        self._port_in_use()._perform(self._request(FILE_UNLOCK, 0, ()))
+
     def start_read(self, int64_t offset, *buffers):
         """Begin to fill buffers; return the FileRequest."""
         return self._port_in_use()._begin(self._request(FILE_READ, offset, buffers))
@@ -223,7 +243,8 @@ cdef class OpenFile:
     def __exit__(self, *exc_info):
         self.close()
 
-    def __dealloc__(self):
+    def __del__(self):
+        # Not __dealloc__: by then the collector may have taken the port apart.
         cdef FileOperation operation
         if self._handle >= 0 and self._port is not None:
             memset(&operation, 0, sizeof(FileOperation))

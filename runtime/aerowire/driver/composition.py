@@ -90,11 +90,11 @@ class DriverParts:
             self.capture.close()
         if self.context.dir_delete_on_shutdown:
             # The lock keeps a driver from starting AFTER the last word, which lets it, and BEFORE the deletion, which would hit its files.
-            directory = Path(self.context.aeron_dir)
+            directory, ports = Path(self.context.aeron_dir), self.conductor.core.ports
             try:
-                with directory_lock(directory, self.conductor.core.ports.clock, owner=DRIVER, timeout_ns=_SHUTDOWN_LOCK_TIMEOUT_NS):
+                with directory_lock(directory, ports, owner=DRIVER, timeout_ns=_SHUTDOWN_LOCK_TIMEOUT_NS):
                     self._say_ended()
-                    delete_directory(directory)
+                    delete_directory(ports.files, directory)
             except (ActiveDriverError, StorageError):
                 self._say_ended()
         else:
@@ -119,11 +119,11 @@ def build_driver(
     `resolver` looks up the names of clients' channels, `lookups` those that no client waits for, and `files` makes and frees logs;
     without them the conductor's thread does.
     """
-    with directory_for_start(context, ports.clock) as lock:
+    with directory_for_start(context, ports) as lock:
         try:
             return _build(context, ports, lock, resolver, lookups, files, on_terminate)
         except BaseException:
-            delete_directory(Path(context.aeron_dir))
+            delete_directory(ports.files, Path(context.aeron_dir))
             raise
 
 

@@ -1,14 +1,15 @@
 """The names on a simulated disk: as processes see them, and as they are on the disk.
 
 A change of names is on the disk once a directory that it touches has been synced. When the power fails, the changes that were not synced
-are kept or lost: none, all, the first of them, or any, each as a whole, and those of one file or directory in their order.
+are kept or lost: none, all, the first of them, or any, each as a whole, and those of one file or directory in their order. What is in
+memory alone (/dev/shm) loses all names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from errno import EBUSY, EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY
+from errno import EBUSY, EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, EXDEV
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,12 +28,17 @@ class RefusedError(Exception):
 
 @dataclass(eq=False, slots=True)
 class Directory:
-    """A directory. Values of `names` and `durable` are Directory objects, or files of whatever kind the disk has."""
+    """A directory. Values of `names` and `durable` are Directory objects, or files of whatever kind the disk has.
+
+    `is_volatile` of one whose content is in memory alone, and `holder` is what has its exclusive lock.
+    """
 
     inode: int
     mode: int = DEFAULT_MODE
     names: dict[str, Any] = field(default_factory=dict)
     durable: dict[str, Any] = field(default_factory=dict)
+    is_volatile: bool = False
+    holder: object = None
 
 
 @dataclass(eq=False, frozen=True, slots=True)
@@ -58,10 +64,18 @@ class DirectoryTree:
     Paths are absolute. Methods raise RefusedError with the errno that a POSIX system gives.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, volatile: Sequence[str] = ()) -> None:
+        """`volatile` are directories whose content is in memory alone; nothing of it is left when the power fails."""
         self.root = Directory(inode=1)
         self._inode = 1
         self._changes: list[tuple[Edit, ...]] = []
+        for path in volatile:
+            above = self.root
+            for part in _parts(path):
+                above = above.names.setdefault(part, Directory(self.next_inode()))
+            above.is_volatile = True
+        for directory in _directories(self.root):
+            directory.durable = dict(directory.names)
 
     def next_inode(self) -> int:
         """Return a number that no node has had."""
@@ -89,7 +103,13 @@ class DirectoryTree:
 
     def make_directory(self, path: str, mode: int) -> None:
         """Make a directory."""
-        self.put(path, Directory(self.next_inode(), mode))
+        directory, _ = self._place(path, EEXIST)
+        self.put(path, Directory(self.next_inode(), mode, is_volatile=directory.is_volatile))
+
+    def is_volatile(self, path: str) -> bool:
+        """Return whether the directory that a name is in has its content in memory alone."""
+        directory, _ = self._place(path, EBUSY)
+        return directory.is_volatile
 
     def remove_file(self, path: str) -> Any:
         """Take the name from a file, which is returned."""
@@ -115,6 +135,8 @@ class DirectoryTree:
         source, name = self._place(path, EBUSY)
         goal, new_name = self._place(target, EBUSY)
         node = self._named(source, name)
+        if source.is_volatile is not goal.is_volatile:
+            raise RefusedError(EXDEV)
         parts, new_parts = _parts(path), _parts(target)
         if isinstance(node, Directory) and new_parts[: len(parts)] == parts and new_parts != parts:
             raise RefusedError(EINVAL)
@@ -162,9 +184,20 @@ class DirectoryTree:
             directory.names = dict(directory.durable)
 
     def files(self) -> Iterator[Any]:
-        """Yield each file that has a name."""
+        """Yield each file that has a name, once for each of its names."""
         for directory in _directories(self.root):
             yield from (node for node in directory.names.values() if not isinstance(node, Directory))
+
+    def paths(self) -> Iterator[str]:
+        """Yield the path of each file."""
+        waiting = [("", self.root)]
+        while waiting:
+            above, directory = waiting.pop()
+            for name, node in directory.names.items():
+                if isinstance(node, Directory):
+                    waiting.append((f"{above}/{name}", node))
+                else:
+                    yield f"{above}/{name}"
 
     def _change(self, *edits: Edit) -> None:
         for edit in edits:
@@ -172,7 +205,8 @@ class DirectoryTree:
                 del edit.directory.names[edit.name]
             else:
                 edit.directory.names[edit.name] = edit.node
-        self._changes.append(edits)
+        if not edits[0].directory.is_volatile:
+            self._changes.append(edits)
 
     def _place(self, path: str, of_root: int) -> tuple[Directory, str]:
         # The directory that a name is, or would be, in.

@@ -14,6 +14,7 @@ cdef class StoredFile:
     cdef int64_t inode
     cdef int32_t open_count
     cdef bint is_named              # where processes see it
+    cdef bint is_volatile           # in memory alone: no fault of a disk happens to it
     cdef object lock_holder         # the OpenEntry that has the exclusive lock
 
 
@@ -35,8 +36,10 @@ cdef class SimulatedDisk:
     cdef FaultRates rates
     cdef readonly object tree       # DirectoryTree
     cdef readonly dict counts       # operations and faults by name
+    cdef public object on_begin     # called when an operation is begun, unless it is None
     cdef list _ports
     cdef object _faults
+    cdef object _memory_in
     cdef int64_t _capacity
     cdef int64_t _pages_taken
     cdef int64_t _damages

@@ -20,9 +20,10 @@ CAPACITY = 1 << 40
 cdef class StoredFile:
     """A file, whatever its name: its content, and how many processes have it open."""
 
-    def __cinit__(self, int64_t inode):
+    def __cinit__(self, int64_t inode, bint is_volatile):
         self.content = FileContent()
         self.inode = inode
+        self.is_volatile = is_volatile
         self.is_named = True
 
 
@@ -30,12 +31,14 @@ cdef class SimulatedDisk:
     """The disk of one machine, of `capacity` bytes.
 
     Changed by: the ports of processes, and by whoever makes it fail. Faults may be set at any time, for the operations from then on.
+    What is in one of the directories `memory_in` is in memory: it has no faults but the lack of space, and is lost with the power.
     """
 
-    def __init__(self, ClockPort clock not None, *, seed, capacity=CAPACITY, faults=None):
+    def __init__(self, ClockPort clock not None, *, seed, capacity=CAPACITY, faults=None, memory_in=()):
         self.clock = clock
         self.random = SeededRandom(seed)
-        self.tree = DirectoryTree()
+        self._memory_in = tuple(memory_in)
+        self.tree = DirectoryTree(self._memory_in)
         self.counts = {}
         self._ports = []
         self._capacity = capacity // PAGE
@@ -72,6 +75,10 @@ cdef class SimulatedDisk:
     def free_bytes(self) -> int:
         """Bytes that may still be written."""
         return self.free_pages() * PAGE
+
+    def paths(self):
+        """Return the paths of all files."""
+        return frozenset(self.tree.paths())
 
     def attach(self, port) -> None:
         """Have a files port of a process take part in the disk's time and failures."""
@@ -111,7 +118,7 @@ cdef class SimulatedDisk:
         """Kill all processes and put an empty disk in its place."""
         for port in list(self._ports):
             port.kill()
-        self.tree = DirectoryTree()
+        self.tree = DirectoryTree(self._memory_in)
         self._pages_taken = 0
         self.count("wiped")
         self.note(-1, -1)

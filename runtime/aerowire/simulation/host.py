@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.base.directory import CNC_FILE_NAME
@@ -11,24 +12,28 @@ from aerowire.driver.context import Context
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.simulation.clients import SimulatedClient
+from aerowire.simulation.disk import SimulatedDisk
+from aerowire.simulation.disk_regions import SimulatedRegions
 from aerowire.simulation.driver_cycle import DriverCycle
 from aerowire.simulation.host_clock import HostClock
 from aerowire.simulation.one_thread import SimulatedThreads, SimulatedWaiting, SimulatedWakeup
 from aerowire.simulation.process import Deadline, Process, ProcessState, Work
 from aerowire.simulation.processes import ProcessTable
-from aerowire.simulation.regions import AnonymousRegions
+from aerowire.simulation.simulated_files import SimulatedFiles
 from aerowire.system.interfaces import InterfaceAddress
 from aerowire.system.ports import Ports, SocketSpec
 from aerowire.system.random import SeededRandom
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from aerowire.base.ports import DatagramPort, RegionPort
+    from aerowire.base.ports import DatagramPort
+    from aerowire.simulation.disk_faults import DiskFaults
     from aerowire.simulation.world import SimulatedWorld
 
 # What Linux gives a socket that asks for nothing (net.core.rmem_default).
 _RECEIVE_BUFFER_LENGTH = 212_992
+# What is below it is in memory, and lost with the power, as on every Linux.
+MEMORY = "/dev/shm"
+AERON_DIR = f"{MEMORY}/aeron"
 PartT = TypeVar("PartT")
 
 
@@ -36,15 +41,18 @@ class SimulatedHost:
     """Made by SimulatedWorld.add_host and add_empty_host.
 
     Changed by its processes, and by lose_power(), restart() and move_to(). Invariant: a host without power has no processes.
+    `disk` is all that it stores, /dev/shm included; `files` and `regions` look at it without being a process's.
     """
 
-    def __init__(self, world: SimulatedWorld, address: str, number: int, directory: Path | None, regions: RegionPort | None) -> None:
+    def __init__(self, world: SimulatedWorld, address: str, number: int, *, capacity: int, faults: DiskFaults | None) -> None:
+        """`capacity` and `faults` are the disk's; SimulatedWorld.add_empty_host says what they are."""
         self.clock = HostClock(world.clock)
-        self.regions: RegionPort = AnonymousRegions() if regions is None else regions
+        self.disk = SimulatedDisk(world.clock, seed=world.draw_seed(), capacity=capacity, faults=faults, memory_in=(MEMORY,))
+        self.disk.on_begin = self._start_disk
+        self._look_at_disk()
         self._world = world
         self._address = address
         self._number = number
-        self._directory = directory
         self._has_power = True
         self._processes: list[Process] = []
         self.process_table = ProcessTable()
@@ -91,12 +99,13 @@ class SimulatedHost:
     # -- Processes -----------------------------------------------------------------------------------------------------
 
     def start_driver(self, **options: Any) -> Process:
-        """Start a media driver; `options` are those of its Context. Return its process."""
-        if self._directory is None:
-            raise ValueError("directory: a world with drivers needs one")
+        """Start a media driver; `options` are those of its Context (`aeron_dir` by default /dev/shm/aeron). Return its process.
+
+        It takes over the directory of one that was killed, and raises ActiveDriverError where one lives.
+        """
         if self.has_driver:
             raise ClosedError("the host has a driver", where=self._address, expected="one that has ended, or none", actual="running")
-        context = Context(aeron_dir=str(self._directory), threading_mode="INVOKER", **options)
+        context = Context(**{"aeron_dir": AERON_DIR, **options, "threading_mode": "INVOKER"})
         process = self.new_process("driver")
         try:
             driver = MediaDriver.launch(context, ports=self.ports_for(process))
@@ -107,7 +116,7 @@ class SimulatedHost:
         cycle = DriverCycle(driver, self.clock)
         process.start(cycle.work, cycle.next_deadline_ns)
         self._driver, self._driver_process = driver, process
-        self._cnc = CncFile.map(self._directory / CNC_FILE_NAME, regions=self.regions)
+        self._cnc = CncFile.map(Path(context.aeron_dir) / CNC_FILE_NAME, regions=self.regions)
         return process
 
     def add_process(self, work: Work, next_deadline_ns: Deadline | None = None, *, name: str = "client") -> Process:
@@ -156,10 +165,13 @@ class SimulatedHost:
 
     def ports_for(self, process: Process) -> Ports:
         """Return what a process of this host takes from outside, with randomness and sockets of its own."""
+        files = SimulatedFiles(self.disk)
+        process.add_files(files)
         return Ports(
             clock=self.clock,
             random=SeededRandom(self._world.draw_seed()),
-            regions=self.regions,
+            files=files,
+            regions=SimulatedRegions(files),
             open_socket=partial(self._open_socket, process),
             resolver=self._world.names.get,
             interfaces=self._interfaces,
@@ -182,15 +194,17 @@ class SimulatedHost:
     # -- Misfortunes ---------------------------------------------------------------------------------------------------
 
     def lose_power(self) -> None:
-        """Kill all processes, and let nothing in or out. The disk keeps what it keeps; restart() gives it back, or another."""
+        """Kill all processes, and let nothing in or out. The disk keeps what was synced, and of the rest some; memory loses all."""
         for process in self._processes:
             process.kill()
         self._processes.clear()
+        self.disk.lose_power()
+        self._look_at_disk()
         self._has_power = False
         self._world.network.disconnect(self._address)
 
-    def restart(self, *, regions: RegionPort | None = None) -> None:
-        """Switch it on again, with its disk as it is or with `regions` in its place; processes are the caller's to start.
+    def restart(self, *, blank_disk: bool = False) -> None:
+        """Switch it on again, with its disk as it is or with a blank one; processes are the caller's to start.
 
         Monotonic time begins again, the wall clock has gone on.
         """
@@ -198,7 +212,9 @@ class SimulatedHost:
             raise ClosedError("the host has power", where=self._address, expected="one that has lost it", actual="running")
         self._has_power = True
         self.clock.restart()
-        self.regions = self.regions if regions is None else regions
+        if blank_disk:
+            self.disk.wipe()
+            self._look_at_disk()
         self._world.network.reconnect(self._address)
 
     def move_to(self, address: str) -> None:
@@ -222,6 +238,16 @@ class SimulatedHost:
         )
         process.add_socket(socket)
         return socket
+
+    def _look_at_disk(self) -> None:
+        self.files = SimulatedFiles(self.disk)
+        self.regions = SimulatedRegions(self.files)
+
+    def _start_disk(self) -> None:
+        # Most hosts never begin an operation that takes time: their disk has no turns.
+        self.disk.on_begin = None
+        process = self._world.new_process(f"disk at {self._address}", self._number)
+        process.start(self.disk.complete_due, self.disk.next_completion_ns)
 
     def _interfaces(self) -> list[InterfaceAddress]:
         return [InterfaceAddress("sim0", 1, self._address)]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aerowire.simulation.network import SimulatedPort
     from aerowire.simulation.processes import SimulatedProcess
     from aerowire.simulation.schedule import Schedule
+    from aerowire.simulation.simulated_files import SimulatedFiles
 
 Work = Callable[[], int]
 """One duty cycle: returns how much was done, 0 for nothing."""
@@ -35,7 +36,7 @@ class ProcessState(Enum):
 class Process:
     """What runs on a host: a driver, a client, or an actor of a scenario.
 
-    Changed by start(), pause(), resume(), slow(), kill() and end(). Invariant: a process that has ended has no sockets and no turns.
+    Changed by start(), pause(), resume(), slow(), kill() and end(). Invariant: a process that has ended has no sockets, files and turns.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Process:
         self._identity = identity
         self._number = -1
         self._sockets: list[SimulatedPort] = []
+        self._files: list[SimulatedFiles] = []
         self._on_kill: list[Callable[[], object]] = []
         self._state = ProcessState.NEW
         self._turns_at_end = 0
@@ -81,6 +83,10 @@ class Process:
     def add_socket(self, socket: SimulatedPort) -> None:
         """Close a socket with the process."""
         self._sockets = [other for other in self._sockets if not other.is_closed] + [socket]
+
+    def add_files(self, files: SimulatedFiles) -> None:
+        """Close a files port, with what it has open and its locks, with the process."""
+        self._files.append(files)
 
     def on_kill(self, forget: Callable[[], object]) -> None:
         """Call `forget` when the process is killed, in place of an orderly end of what it runs."""
@@ -139,6 +145,9 @@ class Process:
         for socket in self._sockets:
             socket.close()
         self._sockets.clear()
+        for files in self._files:
+            files.kill()
+        self._files.clear()
 
     def __repr__(self) -> str:
         return f"Process({self.name!r}, {self._state.value})"

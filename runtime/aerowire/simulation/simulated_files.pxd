@@ -4,16 +4,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aerowire.base.file_port cimport FileOperation, FilePort
-from aerowire.simulation.disk cimport SimulatedDisk, StoredFile
-from aerowire.simulation.file_content cimport FileContent
-
-
-@cython.final
-cdef class OpenEntry:
-    """What a handle stands for."""
-
-    cdef StoredFile file
-    cdef bint is_writable
+from aerowire.simulation.disk cimport SimulatedDisk
 
 
 # An operation that was begun and is not complete.
@@ -26,6 +17,7 @@ cdef struct Begun:
 cdef class SimulatedFiles(FilePort):
     cdef SimulatedDisk _disk
     cdef list _open                 # OpenEntry by handle, None where it is closed
+    cdef list _held                 # directories
     cdef Begun* _begun              # in the order of their beginning
     cdef int32_t _begun_count
     cdef int32_t _begun_room
@@ -38,12 +30,6 @@ cdef class SimulatedFiles(FilePort):
     cdef int64_t _dispatch_on_path(self, FileOperation* operation) except? -1
     cdef int64_t _open_file(self, FileOperation* operation) except? -1
     cdef int64_t _dispatch_on_file(self, FileOperation* operation)
-    cdef int64_t _read(self, OpenEntry entry, FileOperation* operation)
-    cdef int64_t _write(self, OpenEntry entry, FileOperation* operation)
-    cdef int64_t _sync(self, StoredFile file)
-    cdef int64_t _resize(self, OpenEntry entry, FileOperation* operation)
-    cdef int64_t _lock(self, OpenEntry entry)
     cdef int64_t _close(self, int32_t handle)
     cdef void _remember(self, FileOperation* operation)
     cdef FileOperation* _take(self, int32_t index)
-    cdef int64_t _room(self, FileContent content, int64_t offset, int64_t length)

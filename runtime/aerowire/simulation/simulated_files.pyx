@@ -4,23 +4,26 @@ What is run is done at once and takes no time; what is begun completes when the 
 process that is killed may have done any part of what it had begun.
 """
 
-from libc.errno cimport EAGAIN, EBADF, EEXIST, EFBIG, EINVAL, EIO, EISDIR, ENOENT, ENOSPC, ENOSYS
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
+from libc.errno cimport EAGAIN, EBADF, EEXIST, EINVAL, EIO, EISDIR, ENOENT, ENOSPC, ENOSYS
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
 import os
+from posixpath import join, normpath
 
 from aerowire.base.errors import file_error
 from aerowire.base.file_facts import FileFacts, FileKind
 from aerowire.simulation.directory_tree import Directory, RefusedError
+from aerowire.simulation.held_directory import SimulatedHeldDirectory
 
 from aerowire.base.file_port cimport (
     FILE_BEGUN, FILE_CLOSE, FILE_CREATE, FILE_DELETE, FILE_DELETE_DIRECTORY, FILE_EXCLUSIVE, FILE_FREE_SPACE, FILE_LENGTH, FILE_LOCK,
     FILE_MAKE_DIRECTORY, FILE_OPEN, FILE_PREALLOCATE, FILE_READ, FILE_RENAME, FILE_SYNC_DATA, FILE_SYNC_DIRECTORY, FILE_SYNC_FULL,
-    FILE_TRUNCATE, FILE_WRITABLE, FILE_WRITE, OpenFile, file_complete)
-from aerowire.simulation.digest cimport digest_octets
-from aerowire.simulation.file_content cimport CONTENT_BITS_MAX, PAGE, FileContent
+    FILE_TRUNCATE, FILE_UNLOCK, FILE_WRITABLE, FILE_WRITE, OpenFile, file_complete)
+from aerowire.simulation.disk cimport StoredFile
+from aerowire.simulation.file_content cimport PAGE
+from aerowire.simulation.open_entry cimport OpenEntry, sync_file
 
 DEVICE = 1
 OWNER = 0
@@ -28,13 +31,10 @@ FILE_MODE = 0o644
 NAMES = {
     FILE_OPEN: "open", FILE_CLOSE: "close", FILE_READ: "read", FILE_WRITE: "write", FILE_SYNC_DATA: "sync_data",
     FILE_SYNC_FULL: "sync_full", FILE_TRUNCATE: "truncate", FILE_PREALLOCATE: "preallocate", FILE_LENGTH: "length", FILE_LOCK: "lock",
+    FILE_UNLOCK: "unlock",
     FILE_RENAME: "rename", FILE_DELETE: "delete", FILE_MAKE_DIRECTORY: "make_directory", FILE_DELETE_DIRECTORY: "delete_directory",
     FILE_SYNC_DIRECTORY: "sync_directory", FILE_FREE_SPACE: "free_space",
 }
-
-
-cdef class OpenEntry:
-    pass
 
 
 cdef class SimulatedFiles(FilePort):
@@ -43,6 +43,7 @@ cdef class SimulatedFiles(FilePort):
     def __init__(self, SimulatedDisk disk not None):
         self._disk = disk
         self._open = []
+        self._held = []
         disk.attach(self)
 
     def __dealloc__(self):
@@ -67,17 +68,43 @@ cdef class SimulatedFiles(FilePort):
 
     def facts(self, path):
         """Return the FileFacts of a path, None where there is nothing."""
-        cdef StoredFile file
         try:
-            node = self._disk.tree.find(os.fsdecode(path))
+            return self.facts_of(self._disk.tree.find(os.fsdecode(path)))
         except RefusedError as refused:
             if refused.number == ENOENT:
                 return None
             raise file_error("cannot look at a file", os.fsdecode(path), refused.number) from None
+
+    def facts_of(self, node):
+        """Return the FileFacts of a file or directory of the tree."""
+        cdef StoredFile file
         if isinstance(node, Directory):
             return FileFacts(FileKind.DIRECTORY, 0, DEVICE, node.inode, node.mode, OWNER)
         file = node
         return FileFacts(FileKind.FILE, file.content.length, DEVICE, file.inode, FILE_MODE, OWNER)
+
+    def hold_directory(self, path):
+        """Take the lock of a directory; return it, None while another process holds it and where there is none."""
+        try:
+            directory = self._disk.tree.directory(os.fsdecode(path))
+        except RefusedError as refused:
+            if refused.number == ENOENT:
+                return None
+            raise file_error("cannot open a directory", os.fsdecode(path), refused.number) from None
+        if directory.holder is not None or self._is_dead:
+            return None
+        self._held = [held for held in self._held if held.is_held]
+        held = SimulatedHeldDirectory(self, self._disk.tree, directory)
+        self._held.append(held)
+        return held
+
+    def real_path(self, path):
+        """Return an absolute path: there are no links here."""
+        return normpath(join("/", os.fsdecode(path)))
+
+    def user_id(self):
+        """Return the user that everything here belongs to."""
+        return OWNER
 
     def is_locked(self, path):
         """Return whether a process holds the exclusive lock of a file; None where there is no file."""
@@ -118,7 +145,7 @@ cdef class SimulatedFiles(FilePort):
 
     def sync_mapped(self, StoredFile file) -> None:
         """Sync a file that is mapped. Raises FileError."""
-        cdef int64_t result = self._sync(file)
+        cdef int64_t result = sync_file(self._disk, file)
         self._disk.count("sync_mapped")
         self._disk.note(FILE_SYNC_DATA, result)
         if result < 0:
@@ -171,6 +198,8 @@ cdef class SimulatedFiles(FilePort):
                 self._run_now(operation)
         for handle in range(<int32_t>len(self._open)):
             self._close(handle)
+        for held in self._held:
+            held.release()
         self._is_dead = True
         self._disk.detach(self)
 
@@ -196,6 +225,8 @@ cdef class SimulatedFiles(FilePort):
         self._begun[self._begun_count].due_ns = self._disk.draw_due_ns()
         self._begun[self._begun_count].operation = operation
         self._begun_count += 1
+        if self._disk.on_begin is not None:
+            self._disk.on_begin()
 
     cdef int64_t _run_now(self, FileOperation* operation):
         cdef int64_t result
@@ -243,8 +274,7 @@ cdef class SimulatedFiles(FilePort):
         elif code == FILE_DELETE_DIRECTORY:
             tree.remove_directory(path)
         elif code == FILE_SYNC_DIRECTORY:
-            tree.directory(path)
-            if self._disk.happens(self._disk.rates.sync_error, "sync_error"):
+            if not tree.directory(path).is_volatile and self._disk.happens(self._disk.rates.sync_error, "sync_error"):
                 return -EIO
             tree.sync(path)
         elif code == FILE_FREE_SPACE:
@@ -269,7 +299,7 @@ cdef class SimulatedFiles(FilePort):
         except RefusedError as refused:
             if refused.number != ENOENT or not operation.flags & FILE_CREATE:
                 raise
-            file = StoredFile(tree.next_inode())
+            file = StoredFile(tree.next_inode(), tree.is_volatile(path))
             tree.put(path, file)
         file.open_count += 1
         entry.file = file
@@ -298,141 +328,27 @@ cdef class SimulatedFiles(FilePort):
         if code == FILE_CLOSE:
             return self._close(operation.file)
         elif code == FILE_READ:
-            return self._read(entry, operation)
+            return entry.read(self._disk, operation)
         elif code == FILE_WRITE:
-            return self._write(entry, operation)
+            return entry.write(self._disk, operation, self._is_dying)
         elif code == FILE_SYNC_DATA or code == FILE_SYNC_FULL:
-            return self._sync(entry.file)
+            return sync_file(self._disk, entry.file)
         elif code == FILE_TRUNCATE or code == FILE_PREALLOCATE:
-            return self._resize(entry, operation)
+            return entry.resize(self._disk, operation)
         elif code == FILE_LENGTH:
             return entry.file.content.length
         elif code == FILE_LOCK:
-            return self._lock(entry)
+            return entry.lock()
+        elif code == FILE_UNLOCK:
+            return entry.unlock()
         return -ENOSYS
-
-    cdef int64_t _read(self, OpenEntry entry, FileOperation* operation):
-        cdef int64_t wanted = total(operation)
-        cdef int64_t done = 0
-        cdef int64_t count
-        cdef int32_t index
-        if self._disk.happens(self._disk.rates.read_error, "read_error"):
-            return -EIO
-        if wanted > 1 and self._disk.happens(self._disk.rates.short_read, "short_read"):
-            wanted = 1 + <int64_t>self._disk.random.next_below(wanted - 1)
-        for index in range(operation.piece_count):
-            count = entry.file.content.read(operation.offset + done, <uint8_t*>operation.pieces[index].iov_base,
-                                            min(<int64_t>operation.pieces[index].iov_len, wanted - done))
-            done += count
-            if count < <int64_t>operation.pieces[index].iov_len:
-                break
-        self._disk.note(operation.offset, done)
-        return done
-
-    cdef int64_t _write(self, OpenEntry entry, FileOperation* operation):
-        cdef FileContent content = entry.file.content
-        cdef int64_t wanted = total(operation)
-        cdef int64_t done = 0
-        cdef int64_t count
-        cdef int64_t failure
-        cdef int32_t index
-        cdef bint fails
-        if not entry.is_writable:
-            return -EBADF
-        if wanted == 0:
-            return 0
-        failure = content.reserve(operation.offset + wanted) if operation.offset < <int64_t>1 << CONTENT_BITS_MAX else -EFBIG
-        if failure < 0:
-            return failure
-        if self._disk.rates.writeback > 0.0:
-            content.persist_some(self._disk.random, self._disk.rates.writeback)
-        fails = self._disk.happens(self._disk.rates.write_error, "write_error")
-        if fails:
-            wanted = <int64_t>self._disk.random.next_below(wanted + 1)
-        elif wanted > 1 and (self._is_dying or self._disk.happens(self._disk.rates.short_write, "short_write")):
-            wanted = 1 + <int64_t>self._disk.random.next_below(wanted - 1)
-        for index in range(operation.piece_count):
-            count = min(<int64_t>operation.pieces[index].iov_len, wanted - done)
-            count = self._room(content, operation.offset + done, count)
-            content.write(operation.offset + done, <uint8_t*>operation.pieces[index].iov_base, count)
-            self._disk.note(<int64_t>digest_octets(0, <uint8_t*>operation.pieces[index].iov_base, <int>count), count)
-            done += count
-            if count < <int64_t>operation.pieces[index].iov_len:
-                break
-        self._disk.note(operation.offset, done)
-        if fails:
-            return -EIO
-        return done if done else -ENOSPC
-
-    cdef int64_t _room(self, FileContent content, int64_t offset, int64_t length):
-        # How many of the bytes there is space for, which is taken.
-        cdef int64_t part
-        cdef int64_t done = 0
-        while done < length:
-            part = min(length - done, PAGE - (offset + done) % PAGE)
-            if self._disk.take_space(content, offset + done, part) < 0:
-                self._disk.count("full")
-                break
-            done += part
-        return done
-
-    cdef int64_t _sync(self, StoredFile file):
-        cdef int64_t page
-        cdef list written
-        if self._disk.happens(self._disk.rates.sync_error, "sync_error"):
-            file.content.fail_sync(self._disk.random)
-            return -EIO
-        if self._disk.rates.misdirected_write > 0.0 or self._disk.rates.bit_flip > 0.0:
-            written = [page for page in range(file.content.pages_in_use()) if file.content.is_unsynced(page)]
-            file.content.sync()
-            for page in written:
-                self._disk.damage(file, page)
-        else:
-            file.content.sync()
-        return 0
-
-    cdef int64_t _resize(self, OpenEntry entry, FileOperation* operation):
-        cdef FileContent content = entry.file.content
-        cdef int64_t failure
-        cdef bint reserves = operation.code == FILE_PREALLOCATE
-        if not entry.is_writable:
-            return -EBADF if reserves else -EINVAL
-        failure = content.reserve(operation.length)
-        if failure < 0:
-            return failure
-        if reserves:
-            if self._disk.take_space(content, 0, operation.length) < 0:
-                self._disk.count("full")
-                return -ENOSPC
-            if operation.length > content.length:
-                content.set_length(operation.length)
-        else:
-            content.set_length(operation.length)
-            self._disk.give_space(content, operation.length)
-        self._disk.note(operation.length, content.length)
-        return 0
-
-    cdef int64_t _lock(self, OpenEntry entry):
-        if entry.file.lock_holder is not None and entry.file.lock_holder is not entry:
-            return -EAGAIN
-        entry.file.lock_holder = entry
-        return 0
 
     cdef int64_t _close(self, int32_t handle):
         cdef OpenEntry entry = self._open[handle]
         if entry is None:
             return -EBADF
         self._open[handle] = None
-        if entry.file.lock_holder is entry:
-            entry.file.lock_holder = None
+        entry.unlock()
         entry.file.open_count -= 1
         self._disk.forget_if_unused(entry.file)
         return 0
-
-
-cdef int64_t total(const FileOperation* operation) noexcept nogil:
-    cdef int32_t index
-    cdef int64_t length = 0
-    for index in range(operation.piece_count):
-        length += <int64_t>operation.pieces[index].iov_len
-    return length

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from aerowire.simulation.disk import CAPACITY
 from aerowire.simulation.host import SimulatedHost
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.simulation.process import Deadline, Process, Work
@@ -19,9 +20,7 @@ from aerowire.system.clock import ManualClock
 from aerowire.system.random import SeededRandom
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from aerowire.base.ports import RegionPort
+    from aerowire.simulation.disk_faults import DiskFaults
     from aerowire.simulation.host_clock import HostClock
     from aerowire.simulation.processes import SimulatedProcess
 
@@ -46,12 +45,9 @@ ParticipantT = TypeVar("ParticipantT", bound=Participant)
 
 
 class SimulatedWorld:
-    """A clock that tells the true time, a network, and hosts. Everything follows from the seed and what is done with it.
+    """A clock that tells the true time, a network, and hosts with disks. Everything follows from the seed and what is done with it."""
 
-    Only drivers need the `directory`, for their locks: everything else of theirs is in memory.
-    """
-
-    def __init__(self, directory: Path | None = None, *, seed: int) -> None:
+    def __init__(self, *, seed: int) -> None:
         self.clock = ManualClock(now_ns=START_NS, epoch_ms=EPOCH_MS)
         self.network = SimulatedNetwork(self.clock, seed=seed)
         self.names: dict[str, str] = {}  # what a name server would say
@@ -60,7 +56,6 @@ class SimulatedWorld:
         self._seeds = SeededRandom(seed)
         self._schedule = Schedule(self.clock, self.network, seed=self.draw_seed())
         self._participants: list[tuple[Participant, Process]] = []
-        self._directory = directory
         self._hosts_made = 0
         self._removed_hash = 0
 
@@ -72,10 +67,9 @@ class SimulatedWorld:
         host.start_driver(**options)
         return host
 
-    def add_empty_host(self, address: str, *, regions: RegionPort | None = None) -> SimulatedHost:
-        """Add a host without processes, with a blank disk unless `regions` are given."""
-        directory = None if self._directory is None else self._directory / f"host-{self._hosts_made}"
-        host = SimulatedHost(self, address, self._hosts_made, directory, regions)
+    def add_empty_host(self, address: str, *, capacity: int = CAPACITY, faults: DiskFaults | None = None) -> SimulatedHost:
+        """Add a host without processes, with a blank disk of `capacity` bytes, and the faults that happen to it: none unless given."""
+        host = SimulatedHost(self, address, self._hosts_made, capacity=capacity, faults=faults)
         self._hosts_made += 1
         self.hosts.append(host)
         return host
@@ -84,7 +78,7 @@ class SimulatedWorld:
         """Take the power from a host for ever, and forget it and its disk."""
         host.lose_power()
         self.hosts.remove(host)
-        self._removed_hash = _digest(self._removed_hash, host.clock.trace_hash)
+        self._removed_hash = _digest(self._removed_hash, host.clock.trace_hash, host.disk.hash)
 
     def add(self, participant: ParticipantT) -> ParticipantT:
         """Let something take part that uses sockets opened by the caller, and sees the memory of every host; returns it."""
@@ -148,9 +142,9 @@ class SimulatedWorld:
 
     @property
     def trace_hash(self) -> int:
-        """Digest of every packet, of who ran when, and of every time that was read from a host's clock."""
-        clocks = (host.clock.trace_hash for host in self.hosts)
-        return _digest(self.network.trace_hash, self._schedule.trace_hash, self._removed_hash, *clocks)
+        """Digest of every packet, of who ran when, of every time that was read from a host's clock, and of what was done to disks."""
+        hosts = [value for host in self.hosts for value in (host.clock.trace_hash, host.disk.hash)]
+        return _digest(self.network.trace_hash, self._schedule.trace_hash, self._removed_hash, *hosts)
 
 
 def _digest(*values: int) -> int:

@@ -1,55 +1,87 @@
-"""Directories and what is in them: made, opened, compared, listed and deleted."""
+"""Facts of names, and directories that are held, as the operating system has them."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-from pathlib import Path
+import stat
+
+from aerowire.base.errors import file_error
+from aerowire.base.file_facts import FileFacts, FileKind
+from aerowire.system.file_locks import lock, unlock_and_close
+
+_KINDS = ((stat.S_ISREG, FileKind.FILE), (stat.S_ISDIR, FileKind.DIRECTORY), (stat.S_ISLNK, FileKind.LINK))
 
 
-def is_directory(path: Path) -> bool | None:
-    """Return whether a directory is there, or None where nothing is."""
-    return path.is_dir() if path.exists() else None
+class OpenDirectory:
+    """The HeldDirectory of the operating system: a descriptor that has the lock."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    def facts(self) -> FileFacts:
+        return _facts(os.fstat(self._in_use()))
+
+    def facts_of(self, name: str) -> FileFacts | None:
+        return facts_of(name, self._in_use())
+
+    def is_at(self, path: str | os.PathLike[str]) -> bool:
+        return _leads_to(path, self._in_use())
+
+    def release(self) -> None:
+        if self._descriptor is not None:
+            unlock_and_close(self._descriptor)
+            self._descriptor = None
+
+    def _in_use(self) -> int:
+        if self._descriptor is None:
+            raise ValueError("the directory is held no more")
+        return self._descriptor
 
 
-def make_directory(directory: Path, mode: int) -> None:
-    """Make a directory, unless it is there, and those above it. The umask takes from `mode`."""
-    while True:
-        try:
-            directory.mkdir(mode, parents=True, exist_ok=True)
-        except FileExistsError:
-            # mkdir looks twice. What was there at first and is gone now was deleted in between: once more.
-            if directory.exists():
-                raise
-        else:
-            return
+def hold_directory(path: str | os.PathLike[str]) -> OpenDirectory | None:
+    """Open and lock a directory, as FilePort.hold_directory says. Raises FileError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise file_error("cannot open a directory", os.fsdecode(path), error.errno or 0) from None
+    is_held = False
+    try:
+        lock(descriptor)
+        is_held = _leads_to(path, descriptor)
+    except BlockingIOError:
+        is_held = False
+    except OSError as error:
+        raise file_error("cannot lock a directory", os.fsdecode(path), error.errno or 0) from None
+    finally:
+        if not is_held:
+            os.close(descriptor)
+    return OpenDirectory(descriptor) if is_held else None
 
 
-def open_directory(directory: Path) -> int:
-    """Return a descriptor of a directory, which is no link."""
-    return os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+def facts_of(path: str | os.PathLike[str], directory: int | None = None) -> FileFacts | None:
+    """Return the facts of a path, or of a name in an open directory; None where there is nothing. Raises FileError."""
+    try:
+        found = os.stat(path, dir_fd=directory, follow_symlinks=False)
+        target = os.readlink(path, dir_fd=directory) if stat.S_ISLNK(found.st_mode) else None
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise file_error("cannot look at a file", os.fsdecode(path), error.errno or 0) from None
+    return _facts(found, target)
 
 
-def leads_to(directory: Path, descriptor: int) -> bool:
-    """Return whether the path leads to the open directory. Raises FileNotFoundError."""
-    return os.path.samestat(directory.stat(), os.fstat(descriptor))
+def _facts(found: os.stat_result, target: str | None = None) -> FileFacts:
+    kind = next((kind for is_of, kind in _KINDS if is_of(found.st_mode)), FileKind.OTHER)
+    length = found.st_size if kind is FileKind.FILE else 0
+    return FileFacts(kind, length, found.st_dev, found.st_ino, stat.S_IMODE(found.st_mode), found.st_uid, target)
 
 
-def entries_of(directory: Path) -> set[str]:
-    """Return the names in a directory."""
-    return {entry.name for entry in directory.iterdir()}
-
-
-def delete_if_empty(directory: Path) -> None:
-    """Delete a directory in which there is nothing, and leave another."""
-    with contextlib.suppress(OSError):
-        directory.rmdir()
-
-
-def delete_entry(path: Path) -> None:
-    """Delete a file or a link, or a directory with all that is in it, where there is one."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def _leads_to(path: str | os.PathLike[str], descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))  # noqa: PTH116 - the path may be of any kind
+    except FileNotFoundError:
+        return False

@@ -7,7 +7,6 @@ timer interval.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,13 +15,14 @@ from aerowire.base.directory import LOCK_FILE_NAME
 from aerowire.codecs.flyweights.cnc import CONSUMER_HEARTBEAT_CLOSED
 from aerowire.system.file_locks import is_held
 from aerowire.system.processes import process_is_running
+from aerowire.system.waiting import sleep
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
 
 # How long a living driver takes for another heartbeat: its timer interval is a second unless an option says otherwise.
 BEAT_NS_MAX = 1_200_000_000
-_LOOK_S = 0.01
+_LOOK_NS = 10_000_000
 _NS_PER_MS = 1_000_000
 
 
@@ -43,12 +43,12 @@ class DriverLife:
         directory: Path,
         clock: ClockPort,
         timeout_ns: int,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[int], object] = sleep,
         *,
         is_lock_held: Callable[[Path], bool | None] = is_held,
         is_running: Callable[[int], bool] = process_is_running,
     ) -> None:
-        """`timeout_ns` is how old a heartbeat may be; the last two look at the driver's lock file and at its process."""
+        """`timeout_ns` is how old a heartbeat may be; `sleep` takes nanoseconds; the last two look at lock file and process."""
         self._lock_file = directory / LOCK_FILE_NAME
         self._clock = clock
         self._timeout_ns = timeout_ns
@@ -83,14 +83,9 @@ class DriverLife:
         return beats(file, self._doubted, self._clock, BEAT_NS_MAX, self._sleep) and self.is_alive(file)
 
 
-def beats(file: BeatingFile, heartbeat_ms: int, clock: ClockPort, timeout_ns: int, sleep: Callable[[float], None] = time.sleep) -> bool:
+def beats(file: BeatingFile, heartbeat_ms: int, clock: ClockPort, timeout_ns: int, sleep: Callable[[int], object] = sleep) -> bool:
     """Return whether another heartbeat than the given one comes in time, by a clock that is not set."""
     deadline_ns = clock.now_ns() + timeout_ns
     while file.heartbeat_ms == heartbeat_ms and clock.now_ns() <= deadline_ns:
-        sleep(_LOOK_S)
+        sleep(_LOOK_NS)
     return file.heartbeat_ms not in (heartbeat_ms, CONSUMER_HEARTBEAT_CLOSED)
-
-
-def is_locked(directory: Path) -> bool | None:
-    """Return whether a living driver holds the directory's lock file; None where nothing can be told: there is no file, or no lock."""
-    return is_held(directory / LOCK_FILE_NAME)

@@ -8,15 +8,14 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
 import os
-import stat
 
 from aerowire.base.errors import file_error
-from aerowire.base.file_facts import FileFacts, FileKind
+from aerowire.system.directories import facts_of, hold_directory
 
 from aerowire.base.file_port cimport (
     FILE_BEGUN, FILE_CLOSE, FILE_CREATE, FILE_DELETE, FILE_DELETE_DIRECTORY, FILE_EXCLUSIVE, FILE_FREE_SPACE, FILE_LENGTH, FILE_LOCK,
     FILE_MAKE_DIRECTORY, FILE_OPEN, FILE_PREALLOCATE, FILE_READ, FILE_RENAME, FILE_SYNC_DATA, FILE_SYNC_DIRECTORY, FILE_SYNC_FULL,
-    FILE_TRUNCATE, FILE_WRITABLE, FILE_WRITE, file_complete, iovec)
+    FILE_TRUNCATE, FILE_UNLOCK, FILE_WRITABLE, FILE_WRITE, file_complete, iovec)
 
 cdef extern from "<fcntl.h>" nogil:
     int c_open "open"(const char* path, int flags, ...)
@@ -41,7 +40,7 @@ cdef extern from "<sys/uio.h>" nogil:
 
 cdef extern from "<sys/file.h>" nogil:
     int flock(int fd, int operation)
-    int LOCK_EX, LOCK_NB
+    int LOCK_EX, LOCK_NB, LOCK_UN
 
 cdef extern from "<sys/stat.h>" nogil:
     struct c_stat "stat":
@@ -96,16 +95,19 @@ cdef class FileSystem(FilePort):
 
     def facts(self, path):
         """Return the FileFacts of a path, None where there is nothing."""
-        try:
-            found = os.lstat(path)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise file_error("cannot look at a file", os.fsdecode(path), error.errno) from None
-        kinds = ((stat.S_ISREG, FileKind.FILE), (stat.S_ISDIR, FileKind.DIRECTORY), (stat.S_ISLNK, FileKind.LINK))
-        kind = next((kind for is_of, kind in kinds if is_of(found.st_mode)), FileKind.OTHER)
-        length = found.st_size if kind is FileKind.FILE else 0
-        return FileFacts(kind, length, found.st_dev, found.st_ino, stat.S_IMODE(found.st_mode), found.st_uid)
+        return facts_of(path)
+
+    def hold_directory(self, path):
+        """Open and lock a directory; return it, None while another process holds it and where there is none."""
+        return hold_directory(path)
+
+    def real_path(self, path):
+        """Return an absolute path without links."""
+        return os.path.realpath(path)
+
+    def user_id(self):
+        """Return the effective user."""
+        return os.geteuid()
 
 
 cdef int64_t perform(const FileOperation* operation) noexcept nogil:
@@ -135,6 +137,8 @@ cdef int64_t perform(const FileOperation* operation) noexcept nogil:
             result = found.st_size
     elif code == FILE_LOCK:
         result = flock(fd, LOCK_EX | LOCK_NB)
+    elif code == FILE_UNLOCK:
+        result = flock(fd, LOCK_UN)
     elif code == FILE_RENAME:
         result = c_rename(operation.path, operation.target)
     elif code == FILE_DELETE:
@@ -238,6 +242,15 @@ cdef class FileWorkers(FilePort):
 
     def facts(self, path):
         return self._files.facts(path)
+
+    def hold_directory(self, path):
+        return self._files.hold_directory(path)
+
+    def real_path(self, path):
+        return self._files.real_path(path)
+
+    def user_id(self):
+        return self._files.user_id()
 
     def close(self) -> None:
         """Perform what is begun, and stop the threads. Nothing may be begun afterwards. Idempotent."""

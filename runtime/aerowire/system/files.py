@@ -1,4 +1,4 @@
-"""Files: made, read, told apart, closed."""
+"""Files: made, read, told apart, closed, where a FilePort does not do."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ import os
 import stat
 from io import FileIO
 from pathlib import Path
-
-
-def create_file(path: Path) -> int:
-    """Return a descriptor of a file that was not there."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
 
 def open_output(path: str, overwrites: bool) -> int:

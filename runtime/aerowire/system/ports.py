@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerowire.system.clock import SystemClock
+from aerowire.system.file_system import FileSystem
 from aerowire.system.processes import ProcessPort, SystemProcesses
 from aerowire.system.random import SeededRandom
 from aerowire.system.regions import FileRegionPort
@@ -17,6 +18,7 @@ from aerowire.system.wakeup import Wakeup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from aerowire.base.file_port import FilePort
     from aerowire.base.ports import ClockPort, DatagramPort, RandomPort, RegionPort, WakeupPort
     from aerowire.base.socket_address import SocketAddress
     from aerowire.system.interfaces import InterfaceAddress, InterfaceLister
@@ -49,10 +51,11 @@ SocketOpener = Callable[[SocketSpec], "DatagramPort"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """Clock, randomness, files, sockets, names, interfaces, processes, waiting, threads and wake-ups of one driver or client."""
+    """Clock, randomness, files, sockets, names, interfaces, processes, waiting, threads and wake-ups of one component."""
 
     clock: ClockPort
     random: RandomPort
+    files: FilePort
     regions: RegionPort
     open_socket: SocketOpener
     resolver: NameResolver
@@ -68,6 +71,7 @@ class Ports:
         return cls(
             clock=SystemClock(),
             random=SeededRandom(),
+            files=FileSystem(),
             regions=FileRegionPort(),
             open_socket=open_udp_socket,
             resolver=_resolve,

@@ -6,12 +6,13 @@ import mmap
 import os
 from pathlib import Path
 
+from aerowire.base.ownership import check_owner
 from aerowire.base.ports import RegionPort
 from aerowire.memory.region import Region, free_space
 from aerowire.system.bus_error import survive_bus_errors
 from aerowire.system.file_locks import is_held
+from aerowire.system.file_system import FileSystem
 from aerowire.system.files import LogFile, identity_of
-from aerowire.system.ownership import check_owner
 
 
 class FileRegionPort(RegionPort):
@@ -54,7 +55,7 @@ class FileRegionPort(RegionPort):
         return identity_of(path)
 
     def check_owner(self, path: str | os.PathLike[str]) -> None:
-        check_owner(path)
+        check_owner(FileSystem(), path)
 
     def is_locked(self, path: str | os.PathLike[str]) -> bool | None:
         return is_held(path)

@@ -41,4 +41,9 @@ class SystemWaiting:
         return time.monotonic_ns()
 
     def sleep(self, duration_ns: int) -> None:
-        time.sleep(duration_ns / _NS_PER_S)
+        sleep(duration_ns)
+
+
+def sleep(duration_ns: int) -> None:
+    """Sleep, without the interpreter lock."""
+    time.sleep(duration_ns / _NS_PER_S)

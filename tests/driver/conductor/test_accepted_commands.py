@@ -35,12 +35,12 @@ class AtOnce(Executor):
 
 
 @pytest.fixture
-def simulated(tmp_path: Path) -> Iterator[Simulated]:
+def simulated() -> Iterator[Simulated]:
     """Start a driver on a simulated host with options; returns its world and a client of it."""
     worlds: list[SimulatedWorld] = []
 
     def start(**options: Any) -> tuple[SimulatedWorld, RawClient]:
-        worlds.append(SimulatedWorld(tmp_path, seed=1))
+        worlds.append(SimulatedWorld(seed=1))
         host = worlds[-1].add_host(HERE, environ={}, timer_interval_ns="100ms", **options)
         return worlds[-1], RawClient(host.driver, host.cnc)
 

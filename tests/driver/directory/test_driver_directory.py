@@ -7,7 +7,6 @@ import os
 import subprocess
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +18,8 @@ from aerowire.base.errors import ActiveDriverError, StorageError
 from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
 from aerowire.driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
+from aerowire.system.ports import Ports
+from aerowire.system.waiting import SystemWaiting
 from tests.support.waiting import epoch_ms
 
 OPTIONS: dict[str, Any] = {"environ": {}, "threading_mode": "INVOKER", "term_buffer_length": "64k"}
@@ -60,10 +61,10 @@ def leave_as_others_do(directory: str, *, age_ms: int) -> int:
 def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """A start that waits for the last driver fails."""
 
-    def sleep(_seconds: float) -> None:
+    def sleep(_waiting: SystemWaiting, _duration_ns: int) -> None:
         pytest.fail("the start waits")
 
-    monkeypatch.setattr("aerowire.driver.directory.driver_directory.time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(SystemWaiting, "sleep", sleep)
 
 
 class TestOurs:
@@ -91,14 +92,14 @@ class TestOurs:
     def test_a_start_that_fails_lets_go(self, aeron_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
         locks: list[LockFile] = []
 
-        def lock(path: Path, owner: DirectoryOwner) -> LockFile:
-            locks.append(LockFile(path, owner))
+        def lock(path: Path, owner: DirectoryOwner, ports: Ports) -> LockFile:
+            locks.append(LockFile(path, owner, ports))
             return locks[0]
 
         monkeypatch.setattr("aerowire.driver.directory.driver_directory.LockFile", lock)
         with pytest.raises(StorageError):
             launch(aeron_dir, capture=f"{aeron_dir}/no/capture.pcapng")
-        assert [lock._descriptor for lock in locks] == [None]
+        assert [lock._file for lock in locks] == [None]
 
 
 class TestOthers:

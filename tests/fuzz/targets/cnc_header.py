@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from aerowire.base.errors import AerowireError
 from aerowire.ipc.cnc import BUFFER_CAPACITY_MIN, CncFile
-from aerowire.simulation.regions import AnonymousRegions
 from tests.fuzz.fields import Fields, int32s, int64s
 from tests.fuzz.target import FindingError
+from tests.support.anonymous_regions import AnonymousRegions
 
 NOW_MS = 1_700_000_000_000
 PAGE = 4096

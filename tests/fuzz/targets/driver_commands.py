@@ -63,9 +63,7 @@ class CommandsTarget:
         if self._world is not None:
             self._world.close()
         self._count += 1
-        folder = self._directory / str(self._count)
-        folder.mkdir()
-        self._world = SimulatedWorld(folder, seed=1)
+        self._world = SimulatedWorld(seed=1)
         self._host = self._world.add_host("10.0.0.1", environ={}, timer_interval_ns="100ms", client_liveness_timeout_ns=1_000_000_000)
         self._ring, self._client_proxy = self._host.cnc.to_driver, self._host.cnc.to_clients_receiver()
         core: Any = self._host.driver.conductor.core

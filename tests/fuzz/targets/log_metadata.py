@@ -13,10 +13,10 @@ from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.memory.region import Region
-from aerowire.simulation.regions import AnonymousRegions
 from tests.fuzz.fields import Fields, int32s, int64s
 from tests.fuzz.polls import EveryPoll
 from tests.fuzz.target import FindingError
+from tests.support.anonymous_regions import AnonymousRegions
 
 TERM, PAGE = 64 * 1024, 4096
 SESSION, STREAM, INITIAL_TERM = 77, 1001, 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import random
 import shutil
@@ -15,6 +16,9 @@ import pytest
 from aerowire.base.errors import ClosedError, ExistingFileError, FileError, MissingFileError, StorageError
 from aerowire.base.file_facts import FileKind
 from aerowire.base.file_port import FilePort, FileRequest
+from aerowire.base.file_trees import delete_tree, make_directories
+from aerowire.simulation.disk import CAPACITY
+from aerowire.simulation.simulated_files import SimulatedFiles
 from aerowire.system.file_system import FileSystem, FileWorkers
 from tests.simulation.disk.ports import KINDS, disk_of, port_of
 from tests.support.file_sequences import Player, draw_steps
@@ -106,6 +110,125 @@ def test_a_lock_is_of_the_open_file_and_ends_with_it(port: tuple[FilePort, str])
     one.close()
     assert other.lock()
     other.close()
+
+
+def test_an_unlocked_file_is_another_ones_to_lock(port: tuple[FilePort, str]) -> None:
+    files, directory = port
+    with files.open(f"{directory}/a", writable=True, create=True) as one, files.open(f"{directory}/a") as other:
+        assert one.lock()
+        other.unlock()  # it has no lock, and takes none away
+        assert not other.lock()
+        one.unlock()
+        one.unlock()
+        assert other.lock()
+
+
+def test_a_directory_is_held_by_one_at_a_time(port: tuple[FilePort, str]) -> None:
+    files, directory = port
+    path = f"{directory}/d"
+    assert files.hold_directory(path) is None
+    files.make_directory(path, 0o755)
+    held = files.hold_directory(path)
+    assert held is not None
+    assert files.hold_directory(path) is None
+    assert held.facts() == files.facts(path)
+    files.open(f"{path}/a", writable=True, create=True).close()
+    assert held.facts_of("a") == files.facts(f"{path}/a")
+    assert held.facts_of("b") is None
+    held.release()
+    held.release()
+    again = files.hold_directory(path)
+    assert again is not None
+    again.release()
+    with pytest.raises(FileError, match=r"cannot open a directory; at .*/d/a; got Not a directory"):
+        files.hold_directory(f"{path}/a")
+
+
+def test_a_held_directory_is_told_from_another_of_its_name(port: tuple[FilePort, str]) -> None:
+    files, directory = port
+    path = f"{directory}/d"
+    files.make_directory(path)
+    held = files.hold_directory(path)
+    assert held is not None
+    assert held.is_at(path)
+    files.rename(path, f"{directory}/e")
+    assert not held.is_at(path)
+    files.make_directory(path)
+    assert not held.is_at(path)
+    assert held.is_at(f"{directory}/e")
+    other = files.hold_directory(path)
+    assert other is not None
+    other.release()
+    held.release()
+
+
+def test_paths_and_users_are_told(port: tuple[FilePort, str]) -> None:
+    files, directory = port
+    assert files.real_path(f"{directory}/../{Path(directory).name}/a") == f"{directory}/a"
+    facts = files.facts(directory)
+    assert facts is not None
+    assert files.user_id() == facts.owner
+
+
+class TestTrees:
+    def test_those_above_are_made_too(self, port: tuple[FilePort, str]) -> None:
+        files, directory = port
+        path = Path(directory, "a", "b")
+        make_directories(files, path, 0o700)
+        make_directories(files, path, 0o700)
+        facts = files.facts(path)
+        assert facts is not None
+        assert (facts.kind, facts.mode) == (FileKind.DIRECTORY, 0o700)
+
+    def test_a_file_is_no_directory(self, port: tuple[FilePort, str]) -> None:
+        files, directory = port
+        path = Path(directory, "a")
+        files.open(path, writable=True, create=True).close()
+        with pytest.raises(ExistingFileError):
+            make_directories(files, path, 0o700)
+        with pytest.raises(FileError, match="Not a directory"):
+            make_directories(files, path / "b", 0o700)
+
+    def test_all_that_is_in_it_is_deleted_with_a_directory(self, port: tuple[FilePort, str]) -> None:
+        files, directory = port
+        path = Path(directory, "a")
+        make_directories(files, path / "b" / "c", 0o700)
+        for name in ("one", "b/two", "b/c/three"):
+            files.open(path / name, writable=True, create=True).close()
+        delete_tree(files, path / "one")
+        assert files.names(path) == ["b"]
+        delete_tree(files, path)
+        delete_tree(files, path)
+        assert files.names(directory) == []
+
+    def test_a_link_is_deleted_and_not_what_it_leads_to(self, tmp_path: Path) -> None:
+        directory = tmp_path / "a"
+        directory.mkdir()
+        (directory / "file").write_bytes(b"")
+        (tmp_path / "link").symlink_to(directory)
+        files = FileSystem()
+        facts = files.facts(tmp_path / "link")
+        assert facts is not None
+        assert (facts.kind, facts.target) == (FileKind.LINK, str(directory))
+        with pytest.raises(FileError, match=r"Not a directory|symbolic link"):
+            files.hold_directory(tmp_path / "link")
+        delete_tree(files, tmp_path / "link")
+        assert files.names(tmp_path) == ["a"]
+        assert files.names(directory) == ["file"]
+
+
+def test_a_file_that_is_forgotten_together_with_its_port_is_closed() -> None:
+    disk, files, _ = disk_of()
+    file = files.open("/a", writable=True, create=True)
+    file.write_all(0, b"some")
+    cycle: list[object] = [files, file]
+    cycle.append(cycle)
+    disk.detach(files)
+    del files, file, cycle
+    gc.collect()
+    other = SimulatedFiles(disk)
+    assert other.delete("/a")
+    assert disk.free_bytes == CAPACITY
 
 
 def test_a_deleted_file_stays_for_those_who_have_it_open(port: tuple[FilePort, str]) -> None:

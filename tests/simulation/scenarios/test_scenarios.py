@@ -23,15 +23,15 @@ ROOT = Path(__file__).resolve().parents[3]
 PAIR = Scenario(name="pair", about="two hosts", hosts=(2, 2), duration_s=(5, 5), streams=(1, 1), media=(Medium.UDP,), rate=(20, 20))
 
 
-def run(plan: Plan, folder: Path, **options: Any) -> Outcome:
-    return Run(plan, folder, **options).execute()
+def run(plan: Plan, **options: Any) -> Outcome:
+    return Run(plan, **options).execute()
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_rules_are_kept(name: str, tmp_path: Path) -> None:
+def test_rules_are_kept(name: str) -> None:
     for number in range(SEEDS):
         plan = SCENARIOS[name].plan(1_000 + number)
-        outcome = run(plan, tmp_path / str(number))
+        outcome = run(plan)
         assert outcome.is_well, f"aerowire simulate {name} --seed {plan.seed}: {outcome.failure}"
         assert outcome.messages > 0
 
@@ -58,17 +58,16 @@ def test_the_rough_scenario_has_the_ranges_that_it_tells() -> None:
     assert {misfortune.kind for plan in plans for misfortune in plan.misfortunes} == set(Kind)
 
 
-def test_the_same_seed_is_the_same_world_in_other_processes(tmp_path: Path) -> None:
+def test_the_same_seed_is_the_same_world_in_other_processes() -> None:
     program = (
-        "import sys, tempfile; from pathlib import Path\n"
         "from aerowire.simulation.scenarios.catalogue import SCENARIOS\n"
         "from aerowire.simulation.scenarios.run import Run\n"
-        "outcome = Run(SCENARIOS['rough'].plan(3), Path(tempfile.mkdtemp(dir=sys.argv[1]))).execute()\n"
+        "outcome = Run(SCENARIOS['rough'].plan(3)).execute()\n"
         "print(outcome.digest, outcome.steps, outcome.messages)"
     )
     told = {
         subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path)], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
         ).stdout
         for hash_seed in ("0", "1", "12345")
     }
@@ -89,28 +88,28 @@ def test_a_message_tells_what_it_is_and_whether_it_is_whole() -> None:
 # -- Rules find what breaks them ---------------------------------------------------------------------------------------
 
 
-def test_a_message_that_is_missing_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     encode = traffic.encode
 
     def skipping(stream: int, incarnation: int, number: int, length: int) -> bytes:
         return encode(stream, incarnation, number + (number > 30), length)
 
     monkeypatch.setattr(traffic, "encode", skipping)
-    outcome = run(PAIR.plan(1), tmp_path)
+    outcome = run(PAIR.plan(1))
     assert outcome.failure is not None
     assert "contiguous and in order: at stream 0 at 10.0.0." in outcome.failure
     assert "expected message 31 of publisher 1; saw message 32 of publisher 1" in outcome.failure
 
 
-def test_a_message_that_was_changed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_was_changed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     encode = traffic.encode
     monkeypatch.setattr(traffic, "encode", lambda *arguments: encode(*arguments)[:-1] + b"!")
-    outcome = run(PAIR.plan(1), tmp_path)
+    outcome = run(PAIR.plan(1))
     assert outcome.failure is not None
     assert "messages arrive unchanged" in outcome.failure
 
 
-def test_a_position_that_steps_back_is_found(tmp_path: Path) -> None:
+def test_a_position_that_steps_back_is_found() -> None:
     class Meddling(Positions):
         def on_step(self, run: Run) -> None:
             super().on_step(run)
@@ -121,43 +120,43 @@ def test_a_position_that_steps_back_is_found(tmp_path: Path) -> None:
                         if info.label.startswith("sub-pos"):
                             counters.set_value(info.counter_id, info.value - 32)
 
-    outcome = run(PAIR.plan(1), tmp_path, checkers=(Meddling,))
+    outcome = run(PAIR.plan(1), checkers=(Meddling,))
     assert outcome.failure is not None
     assert "positions never step back: at 10.0.0." in outcome.failure
 
 
-def test_a_world_that_makes_no_progress_tells_what_it_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_world_that_makes_no_progress_tells_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traffic, "_FRAGMENTS", 0)
-    outcome = run(PAIR.plan(1), tmp_path, checkers=(Progress,))
+    outcome = run(PAIR.plan(1), checkers=(Progress,))
     assert outcome.failure is not None
     assert "what lives makes progress: at stream 0 at host" in outcome.failure
     assert "connected, " in outcome.failure
     assert "0 received, images: " in outcome.failure
 
 
-def test_what_is_left_behind_is_found(tmp_path: Path) -> None:
+def test_what_is_left_behind_is_found() -> None:
     class Forgetful(Leftovers):
         def on_recovered(self, run: Run) -> None:
             run.drivers()[0].regions.create("/left", 4096, sparse=True)
 
-    outcome = run(PAIR.plan(1), tmp_path, checkers=(Forgetful,))
+    outcome = run(PAIR.plan(1), checkers=(Forgetful,))
     assert outcome.failure is not None
     assert "the dead leave nothing behind: at 10.0.0.1: expected the driver's own files; saw ['/left']" in outcome.failure
 
 
-def test_what_a_checker_raises_besides_is_raised(tmp_path: Path) -> None:
+def test_what_a_checker_raises_besides_is_raised() -> None:
     class Broken(Positions):
         def on_step(self, run: Run) -> None:
             del run
             raise ZeroDivisionError("a mistake")
 
     with pytest.raises(ZeroDivisionError, match="a mistake"):
-        run(PAIR.plan(1), tmp_path, checkers=(Broken,))
+        run(PAIR.plan(1), checkers=(Broken,))
 
 
-def test_a_run_stops_at_a_step_and_has_its_last_events(tmp_path: Path) -> None:
+def test_a_run_stops_at_a_step_and_has_its_last_events() -> None:
     lines: list[str] = []
-    stopped = Run(PAIR.plan(1), tmp_path, stop_at=100, on_event=lines.append)
+    stopped = Run(PAIR.plan(1), stop_at=100, on_event=lines.append)
     with pytest.raises(StoppedError, match="step 100, "):
         stopped.execute()
     assert set(stopped.events) == {"10.0.0.1", "10.0.0.2"}
@@ -188,7 +187,7 @@ def test_a_violation_says_all_of_it() -> None:
     assert str(violation) == "a rule: at a place: expected 1; saw 2"
 
 
-def test_nothing_is_left_of_a_run(tmp_path: Path) -> None:
-    made = Run(PAIR.plan(2), tmp_path)
+def test_nothing_is_left_of_a_run() -> None:
+    made = Run(PAIR.plan(2))
     assert made.execute().is_well
     assert [host for host in made.world.hosts if host.has_power] == []

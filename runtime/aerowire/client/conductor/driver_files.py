@@ -23,9 +23,8 @@ from aerowire.client.conductor.driver_proxy import DriverProxy
 from aerowire.client.context import ClientContext, ConcludedContext
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
-from aerowire.ipc.error_report import error_report
+from aerowire.ipc.error_report import error_report, save_error_report
 from aerowire.system.driver_life import DriverLife
-from aerowire.system.ownership import write_error_log
 from aerowire.system.ports import Ports
 
 Directory = str | os.PathLike[str] | None
@@ -92,15 +91,21 @@ def print_error_log(aeron_dir: Directory = None, out: TextIO | None = None, *, p
     return len(errors)
 
 
-def save_error_log(aeron_dir: Directory = None, directory: Directory = None) -> Path | None:
-    """Write the driver's distinct errors to a file in `directory` (default: beside the driver's); return its path, None without errors."""
-    path = _cnc_path(ClientContext(aeron_dir=aeron_dir).conclude())
-    with CncFile.map(path) as cnc:
+def save_error_log(aeron_dir: Directory = None, directory: Directory = None, *, ports: Ports | None = None) -> Path | None:
+    """Write the driver's distinct errors to a file in `directory` (default: beside the driver's); return its path, None without errors.
+
+    `ports` as in `is_driver_active`. Raises StorageError.
+    """
+    settled = ClientContext(aeron_dir=aeron_dir, ports=ports).conclude()
+    found, path = settled.ports, _cnc_path(settled)
+    with CncFile.map(path, regions=found.regions) as cnc:
         errors = read_errors(cnc.error_log_buffer)
     if not errors:
         return None
     folder = path.parent.parent if directory is None else Path(directory)
-    return write_error_log(folder, path.parent.name, error_report(errors))
+    return save_error_report(
+        errors, found.files, folder, path.parent.name, epoch_ms=found.clock.now_ms(), process_id=found.processes.own_id()
+    )
 
 
 @contextmanager
@@ -118,7 +123,7 @@ def _running(
             path.parent,
             found.clock,
             limit_ns,
-            lambda duration_s: found.waiting.sleep(round(duration_s * 1e9)),
+            found.waiting.sleep,
             is_lock_held=found.regions.is_locked,
             is_running=found.processes.is_running,
         )

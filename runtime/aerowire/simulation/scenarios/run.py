@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
+from io import StringIO
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.partitions import Partition, PartitionKind
 from aerowire.simulation.process import ProcessState
-from aerowire.simulation.regions import AnonymousRegions
 from aerowire.simulation.scenarios.checkers import CHECKERS, RECOVERY_NS, Checker
 from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.plan import MS, SECOND, Kind, Misfortune, Plan, StreamPlan
@@ -70,12 +70,11 @@ class Outcome:
 
 
 class Run:
-    """One run of a plan in the folder that the drivers' locks need. Everything follows from the plan."""
+    """One run of a plan. Everything follows from the plan."""
 
     def __init__(
         self,
         plan: Plan,
-        folder: Path,
         *,
         checkers: Sequence[type[Checker]] = CHECKERS,
         stop_at: int | None = None,
@@ -83,13 +82,13 @@ class Run:
     ) -> None:
         """`stop_at` is the step at which StoppedError is raised; `on_event` is called with a line for each event."""
         self.plan = plan
-        self.world = SimulatedWorld(folder, seed=plan.seed)
+        self.world = SimulatedWorld(seed=plan.seed)
         self._checkers = [checker() for checker in checkers]
         self._stop_at = stop_at
         self._on_event = on_event
         self._begun_ns = self.world.clock.now_ns()
         self._events: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=EVENTS_KEPT))
-        self._files: dict[str, tuple[AnonymousRegions, frozenset[str]]] = {}
+        self._files: dict[str, frozenset[str]] = {}
         self._counters: dict[str, frozenset[int]] = {}
         self._publishers: dict[int, Publisher] = {}
         self._subscribers: dict[tuple[int, int], Subscriber] = {}
@@ -115,8 +114,7 @@ class Run:
 
     def files_left(self, host: SimulatedHost) -> frozenset[str]:
         """Return the files of a host beside those that its driver made when it started."""
-        regions, at_start = self._files[host.address]
-        return regions.paths - at_start
+        return host.disk.paths() - self._files[host.address]
 
     def counters_left(self, host: SimulatedHost) -> list[str]:
         """Return the labels of a host's counters beside those that its driver made when it started."""
@@ -166,8 +164,7 @@ class Run:
     def _start(self) -> None:
         self.world.network.set_faults()
         for number in range(self.plan.hosts):
-            regions = AnonymousRegions()
-            self._start_driver(self.world.add_empty_host(address_of(number), regions=regions), regions)
+            self._start_driver(self.world.add_empty_host(address_of(number)))
         self.world.network.links.set_all(self.plan.faults)
 
     def _let_happen(self) -> None:
@@ -192,8 +189,8 @@ class Run:
                 if process.state is ProcessState.PAUSED:
                     process.resume()
                 process.slow(0)
-            if not host.has_power:
-                self._switch_on(host)
+            self._switch_on(host)
+            self._start_driver_again(host)
         self._received_before = dict(self._received)
         deadline_ns = self.world.clock.now_ns() + RECOVERY_NS
         while self.world.clock.now_ns() < deadline_ns and 0 in self.received_since_recovery().values():
@@ -284,6 +281,11 @@ class Run:
         if kind is Kind.POWER:
             host.lose_power()
             return partial(self._switch_on, host)
+        if kind is Kind.KILL_DRIVER:
+            if not host.has_driver:
+                return None
+            host.driver_process.kill()
+            return partial(self._start_driver_again, host)
         if kind is Kind.CLOCK_JUMP:
             host.clock.jump(draws.whole(-600, 600) * SECOND)
             return lambda: None
@@ -316,14 +318,19 @@ class Run:
     def _switch_on(self, host: SimulatedHost) -> None:
         if host.has_power:
             return
-        # A driver's directory is in memory: nothing of it is left.
-        regions = AnonymousRegions()
-        host.restart(regions=regions)
-        self._start_driver(host, regions)
+        host.restart()
+        self._start_driver(host)
 
-    def _start_driver(self, host: SimulatedHost, regions: AnonymousRegions) -> None:
-        host.start_driver(**OPTIONS)
-        self._files[host.address] = regions, regions.paths
+    def _start_driver_again(self, host: SimulatedHost) -> None:
+        if host.has_power and not host.has_driver:
+            self._start_driver(host)
+
+    def _start_driver(self, host: SimulatedHost) -> None:
+        with redirect_stderr(StringIO()) as said:
+            host.start_driver(**OPTIONS)
+        for line in said.getvalue().splitlines():
+            self._note(host.address, line)
+        self._files[host.address] = host.disk.paths()
         self._counters[host.address] = frozenset(info.counter_id for info in host.cnc.counters_reader().for_each())
         self._note(host.address, "a driver starts")
 

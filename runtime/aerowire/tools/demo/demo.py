@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerowire.system.ownership import check_private_folder
+from aerowire.base.ownership import check_private_folder
+from aerowire.system.file_system import FileSystem
 from aerowire.tools.arguments import count, share
 from aerowire.tools.demo.demo_requirements import SHARED_MEMORY, check_java, check_packages, memory_folder
 from aerowire.tools.demo.demo_stage import DemoError, Stage
@@ -150,7 +151,7 @@ def make_room(folder: Path, messages: int) -> int:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        check_private_folder(folder)
+        check_private_folder(FileSystem(), folder)
         found = list(folder.iterdir())
         strangers = sorted(path.name for path in found if path.name != CAPTURE_NAME and path.suffix != LOG_SUFFIX)
         if strangers:

@@ -6,7 +6,6 @@ Knows where files are and whose they are; nothing of what is shown of them.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +24,7 @@ from aerowire.ipc.cnc import CncFile
 from aerowire.system.bus_error import explain_bus_errors
 from aerowire.system.clock import SystemClock
 from aerowire.system.driver_life import DriverLife
+from aerowire.system.waiting import sleep
 from aerowire.tools.arguments import properties_of
 from aerowire.tools.exit_codes import USAGE
 from aerowire.tools.terminal.figures import age_text
@@ -70,7 +70,7 @@ class DriverFiles:
     """
 
     def __init__(
-        self, aeron_dir: str, driver_timeout_ns: int, clock: ClockPort | None = None, sleep: Callable[[float], None] = time.sleep
+        self, aeron_dir: str, driver_timeout_ns: int, clock: ClockPort | None = None, sleep: Callable[[int], object] = sleep
     ) -> None:
         self.aeron_dir = aeron_dir
         self._clock = SystemClock() if clock is None else clock

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -39,12 +38,11 @@ def scenario_of(name: str) -> Scenario:
     return found
 
 
-def execute(plan: Plan, make: Callable[[Plan, Path], Run] | None = None) -> Outcome:
-    """Run a plan in a temporary folder."""
+def execute(plan: Plan, make: Callable[[Plan], Run] | None = None) -> Outcome:
+    """Run a plan."""
     from aerowire.simulation.scenarios.run import Run
 
-    with tempfile.TemporaryDirectory(prefix="aerowire-simulate-") as folder:
-        return (make or Run)(plan, Path(folder)).execute()
+    return (make or Run)(plan).execute()
 
 
 def run_seed(name: str, seed: int, *, twice: bool = False) -> tuple[Entry, dict[str, list[str]]]:

@@ -44,13 +44,11 @@ A simulated world replaces these, and nothing else; all other code is that of a 
   clock        a wall clock and a monotonic clock for each host: off, drifting, set forth and back
   randomness   generators that follow from the seed
   network      a link for each pair of hosts and direction: loss, duplicates, reordering, delay, clogging, queues, partitions, errors
-  mapped files memory of the host, which a power failure takes
+  files        a disk for each host, and the mapped files on it: what was not synced, and all below /dev/shm, may be lost with the power
   names        a table of the world's
   scheduling   one thread; which process has the next turn is drawn
   processes    ids and lives of a host's own table; a kill runs nothing of an orderly end
   waiting      refused: a call that waits raises, and names the form that does not
-
-Not replaced yet: a driver's directory and its locks, which are real files in a temporary folder.
 """
 
 
@@ -183,8 +181,8 @@ def _run_one(arguments: argparse.Namespace) -> int:
     with Trace(arguments.trace) as trace:
         made: list[Run] = []
 
-        def make(plan: Plan, folder: Path) -> Run:
-            made.append(Run(plan, folder, stop_at=arguments.stop_at, on_event=trace.event))
+        def make(plan: Plan) -> Run:
+            made.append(Run(plan, stop_at=arguments.stop_at, on_event=trace.event))
             trace.follow(made[0].world.network)
             return made[0]
 

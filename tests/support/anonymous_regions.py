@@ -1,4 +1,4 @@
-"""Memory without files: the regions of a simulated machine, by path."""
+"""Regions without files, by path, for tests of code that only makes and maps them."""
 
 from __future__ import annotations
 
