@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerowire.simulation.scenarios.plan import Kind, Scenario
+from aerowire.simulation.scenarios.plan import CRASHES, Kind, Scenario
 
 EVERYTHING = tuple(Kind)
 SCENARIOS = {
@@ -30,12 +30,12 @@ SCENARIOS = {
         ),
         Scenario(
             name="crashes",
-            about="clients that are killed and hosts that lose power, while others go on",
+            about="clients and drivers that are killed, and hosts that lose power, while others go on",
             loss=(0.0, 0.05),
             jitter_ms=(0.0, 2.0),
             misfortune_s=(1.0, 6.0),
             crash=0.9,
-            kinds=(Kind.KILL_CLIENT, Kind.POWER, Kind.PAUSE),
+            kinds=(*CRASHES, Kind.PAUSE),
         ),
         Scenario(
             name="rough",

@@ -33,9 +33,13 @@ class Kind(Enum):
     PAUSE = "pause"
     SLOW = "slow"
     KILL_CLIENT = "kill of a client"
+    KILL_DRIVER = "kill of a driver"
     POWER = "power failure"
     CLOCK_JUMP = "jump of a wall clock"
     CLOCK_DRIFT = "drift of a clock"
+
+
+CRASHES = (Kind.KILL_CLIENT, Kind.KILL_DRIVER, Kind.POWER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class Scenario:
     def _misfortunes(self, draws: Draws, hosts: int, duration_ns: int) -> list[Misfortune]:
         found: list[Misfortune] = []
         mean_ns = int(draws.between(*self.misfortune_s) * SECOND)
-        crashes = [kind for kind in self.kinds if kind in (Kind.KILL_CLIENT, Kind.POWER)]
+        crashes = [kind for kind in self.kinds if kind in CRASHES]
         others = [kind for kind in self.kinds if kind not in crashes]
         at_ns = draws.whole(0, 2 * mean_ns)
         while mean_ns and at_ns < duration_ns:
