@@ -88,6 +88,12 @@ class Process:
         """Close a files port, with what it has open and its locks, with the process."""
         self._files.append(files)
 
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """The addresses that its sockets are bound to."""
+        found = (socket.local_address for socket in self._sockets if not socket.is_closed)
+        return [address for address in found if address is not None]
+
     def on_kill(self, forget: Callable[[], object]) -> None:
         """Call `forget` when the process is killed, in place of an orderly end of what it runs."""
         self._on_kill.append(forget)

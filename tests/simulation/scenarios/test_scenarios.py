@@ -12,7 +12,7 @@ import pytest
 
 from aerowire.simulation.scenarios import traffic
 from aerowire.simulation.scenarios.catalogue import SCENARIOS
-from aerowire.simulation.scenarios.checkers import Leftovers, Positions, Progress
+from aerowire.simulation.scenarios.checkers import Counters, Leftovers, Progress
 from aerowire.simulation.scenarios.plan import SECOND, Kind, Medium, Misfortune, Plan, Scenario, StreamPlan
 from aerowire.simulation.scenarios.run import Outcome, Run, StoppedError
 from aerowire.simulation.scenarios.shrinking import shrink
@@ -45,8 +45,20 @@ def test_a_plan_follows_from_its_seed() -> None:
             assert 10 * SECOND <= plan.duration_ns <= 60 * SECOND
             assert {misfortune.kind for misfortune in plan.misfortunes} <= set(scenario.kinds)
             for stream in plan.streams:
-                assert (stream.medium is Medium.IPC) == (stream.subscribers == (stream.publisher,))
-                assert {stream.publisher, *stream.subscribers} <= set(range(plan.hosts))
+                assert (stream.medium is Medium.IPC) == (set(stream.subscribers) == {stream.publisher})
+                assert {stream.publisher, *stream.subscribers, *plan.churners} <= set(range(plan.hosts))
+                assert len(stream.poll_ns) in (0, len(stream.subscribers))
+
+
+def test_streams_have_habits() -> None:
+    plans = [SCENARIOS["quiet"].plan(seed) for seed in range(200)]
+    streams = [stream for plan in plans for stream in plan.streams]
+    assert {len(stream.subscribers) for stream in streams if stream.medium is Medium.IPC} == {1, 2, 3}
+    assert {bool(pause) for stream in streams for pause in stream.poll_ns} == {False, True}
+    assert 0.2 < sum(stream.hold_ns > 0 for stream in streams) / len(streams) < 0.4
+    assert 0.2 < sum(stream.ends_after > 0 for stream in streams) / len(streams) < 0.4
+    assert 0.2 < sum(len(plan.churners) for plan in plans) / sum(plan.hosts for plan in plans) < 0.4
+    assert all(stream.poll_ns == () for stream in streams if stream.medium in (Medium.GROUP, Medium.DYNAMIC))
 
 
 def test_the_rough_scenario_has_the_ranges_that_it_tells() -> None:
@@ -110,7 +122,7 @@ def test_a_message_that_was_changed_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_position_that_steps_back_is_found() -> None:
-    class Meddling(Positions):
+    class Meddling(Counters):
         def on_step(self, run: Run) -> None:
             super().on_step(run)
             if run.world.steps == 300:
@@ -145,7 +157,7 @@ def test_what_is_left_behind_is_found() -> None:
 
 
 def test_what_a_checker_raises_besides_is_raised() -> None:
-    class Broken(Positions):
+    class Broken(Counters):
         def on_step(self, run: Run) -> None:
             del run
             raise ZeroDivisionError("a mistake")

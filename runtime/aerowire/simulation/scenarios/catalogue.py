@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aerowire.simulation.scenarios.plan import CRASHES, Kind, Scenario
 
 EVERYTHING = tuple(Kind)
+# Of all of them: subscribers of different pace, claims that are held, publishers that end in good order, resources that come and go.
+HABITS: dict[str, Any] = {"readers": (1, 3), "poll_ms": (20.0, 300.0), "hold": 0.3, "end": 0.3, "churn": 0.3}
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
-        Scenario(name="quiet", about="no faults at all: what makes no progress here is broken by itself"),
+        Scenario(name="quiet", about="no faults at all: what makes no progress here is broken by itself", **HABITS),
         Scenario(
             name="mild",
             about="a little loss and delay, and now and then a misfortune that does not kill",
@@ -18,6 +22,7 @@ SCENARIOS = {
             jitter_ms=(0.0, 1.0),
             misfortune_s=(5.0, 20.0),
             kinds=(Kind.PAUSE, Kind.SLOW, Kind.CLOG, Kind.CLOCK_DRIFT),
+            **HABITS,
         ),
         Scenario(
             name="partitions",
@@ -27,6 +32,7 @@ SCENARIOS = {
             jitter_ms=(0.0, 5.0),
             misfortune_s=(1.0, 6.0),
             kinds=(Kind.PARTITION, Kind.CLOG, Kind.CLOCK_JUMP, Kind.CLOCK_DRIFT),
+            **HABITS,
         ),
         Scenario(
             name="crashes",
@@ -36,6 +42,7 @@ SCENARIOS = {
             misfortune_s=(1.0, 6.0),
             crash=0.9,
             kinds=(*CRASHES, Kind.PAUSE),
+            **HABITS,
         ),
         Scenario(
             name="rough",
@@ -52,6 +59,7 @@ SCENARIOS = {
             misfortune_s=(1.0, 8.0),
             crash=0.4,
             kinds=EVERYTHING,
+            **HABITS,
         ),
     )
 }

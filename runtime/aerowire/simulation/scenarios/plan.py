@@ -14,6 +14,9 @@ from aerowire.simulation.scenarios.draws import Draws
 
 MS, SECOND = 1_000_000, 1_000_000_000
 Range = tuple[float, float]
+# Of the drivers of all scenarios: small, so that terms end and limits are met.
+TERM_LENGTH = 64 * 1024
+REUSE_TIMEOUT_MS = 1_000
 
 
 class Medium(Enum):
@@ -44,7 +47,12 @@ CRASHES = (Kind.KILL_CLIENT, Kind.KILL_DRIVER, Kind.POWER)
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
-    """A stream: `publisher` and `subscribers` are numbers of hosts, lengths in bytes of payload, the rate in messages a second."""
+    """A stream: `publisher` and `subscribers` are numbers of hosts, lengths in bytes of payload, the rate in messages a second.
+
+    A host may be among the subscribers several times. `poll_ns` is how long each of them pauses between two polls, () for not at all. A
+    publisher holds the claim of each message for up to `hold_ns` before it commits it; 0 where messages are offered. After `ends_after`
+    messages it ends in good order, and another takes its place; 0 for never.
+    """
 
     number: int
     medium: Medium
@@ -52,6 +60,9 @@ class StreamPlan:
     subscribers: tuple[int, ...]
     rate: int
     length_max: int
+    poll_ns: tuple[int, ...] = ()
+    hold_ns: int = 0
+    ends_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,12 @@ class Plan:
     faults: LinkFaults
     streams: tuple[StreamPlan, ...]
     misfortunes: tuple[Misfortune, ...]
+    churners: tuple[int, ...] = ()  # hosts with an application that adds and closes counters and publications all the time
+
+    @property
+    def is_faultless(self) -> bool:
+        """Whether nothing is lost and nothing happens to any host."""
+        return not self.misfortunes and not self.faults.loss and not self.faults.send_error and not self.faults.queue_length
 
     def only(self, misfortunes: Sequence[int] | None = None, streams: Sequence[int] | None = None) -> Plan:
         """Keep the misfortunes and streams of these numbers, None for all of them."""
@@ -92,7 +109,10 @@ class Plan:
 class Scenario:
     """Ranges that plans are drawn from. Chances of faults are those of a packet, drawn from their range once for a seed.
 
-    `misfortune_s` is the mean time between two misfortunes, 0 for none; `crash` the chance that one kills or takes the power.
+    `misfortune_s` is the mean time between two misfortunes, 0 for none; `crash` the chance that one kills or takes the power. `hold` and
+    `end` are the chances of a stream that its publisher holds claims, for up to `hold_ms`, and that it ends, after `end_after` messages.
+    `churn` is the chance of a host to have an application that adds and closes things all the time. A stream whose subscribers are on one
+    host has `readers` of them, half of which pause for `poll_ms` between two polls.
     """
 
     name: str
@@ -114,6 +134,13 @@ class Scenario:
     misfortune_s: Range = (0.0, 0.0)
     crash: float = 0.0
     kinds: tuple[Kind, ...] = ()
+    readers: tuple[int, int] = (1, 1)
+    poll_ms: Range = (0.0, 0.0)
+    hold: float = 0.0
+    hold_ms: Range = (1.0, 400.0)
+    end: float = 0.0
+    end_after: tuple[int, int] = (5, 200)
+    churn: float = 0.0
 
     def plan(self, seed: int) -> Plan:
         """Draw the plan of a seed."""
@@ -131,7 +158,11 @@ class Scenario:
             send_error=draws.between(*self.send_error),
         )
         streams = tuple(self._stream(draws, number, hosts) for number in range(draws.whole(*self.streams)))
-        return Plan(self.name, seed, hosts, duration_ns, faults, streams, tuple(self._misfortunes(draws, hosts, duration_ns)))
+        misfortunes = tuple(self._misfortunes(draws, hosts, duration_ns))
+        habits = Draws(f"habits of {self.name}", seed)
+        streams = tuple(self._with_habits(habits, stream) for stream in streams)
+        churners = tuple(host for host in range(hosts) if habits.happens(self.churn))
+        return Plan(self.name, seed, hosts, duration_ns, faults, streams, misfortunes, churners)
 
     def _stream(self, draws: Draws, number: int, hosts: int) -> StreamPlan:
         subscribers: tuple[int, ...]
@@ -146,6 +177,20 @@ class Scenario:
             first = draws.one_of(others)
             subscribers = tuple(host for host in others if host == first or draws.happens(0.5))
         return StreamPlan(number, medium, publisher, subscribers, draws.whole(*self.rate), draws.whole(*self.length_max))
+
+    def _with_habits(self, habits: Draws, stream: StreamPlan) -> StreamPlan:
+        subscribers, poll_ns = stream.subscribers, stream.poll_ns
+        # The sender of a group does not wait for the slowest of its receivers, which a pause may leave behind for ever.
+        if stream.medium in (Medium.IPC, Medium.UDP):
+            subscribers *= habits.whole(*self.readers)
+            poll_ns = tuple(int(habits.between(*self.poll_ms) * MS) * habits.happens(0.5) for _ in subscribers)
+        return replace(
+            stream,
+            subscribers=subscribers,
+            poll_ns=poll_ns,
+            hold_ns=int(habits.between(*self.hold_ms) * MS) if habits.happens(self.hold) else 0,
+            ends_after=habits.whole(*self.end_after) if habits.happens(self.end) else 0,
+        )
 
     def _misfortunes(self, draws: Draws, hosts: int, duration_ns: int) -> list[Misfortune]:
         found: list[Misfortune] = []

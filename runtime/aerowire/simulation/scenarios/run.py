@@ -10,15 +10,16 @@ from functools import partial
 from heapq import heappop, heappush
 from io import StringIO
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.partitions import Partition, PartitionKind
 from aerowire.simulation.process import ProcessState
 from aerowire.simulation.scenarios.checkers import CHECKERS, RECOVERY_NS, Checker
+from aerowire.simulation.scenarios.churn import Churner
 from aerowire.simulation.scenarios.draws import Draws
-from aerowire.simulation.scenarios.plan import MS, SECOND, Kind, Misfortune, Plan, StreamPlan
-from aerowire.simulation.scenarios.traffic import Publisher, Subscriber, address_of
+from aerowire.simulation.scenarios.plan import MS, REUSE_TIMEOUT_MS, SECOND, TERM_LENGTH, Kind, Misfortune, Plan, StreamPlan
+from aerowire.simulation.scenarios.traffic import Application, Publisher, PublisherLife, Subscriber, address_of
 from aerowire.simulation.scenarios.violation import ViolationError
 from aerowire.simulation.world import SimulatedWorld
 
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
     from aerowire.simulation.host import SimulatedHost
     from aerowire.simulation.process import Process
 
+ApplicationT = TypeVar("ApplicationT", bound=Application)
 OPTIONS: dict[str, Any] = {
     "environ": {},
-    "term_buffer_length": "64k",
-    "ipc_term_buffer_length": "64k",
+    "term_buffer_length": TERM_LENGTH,
+    "ipc_term_buffer_length": TERM_LENGTH,
+    "counters_free_to_reuse_timeout_ns": REUSE_TIMEOUT_MS * MS,
     "client_liveness_timeout_ns": "5s",
     "image_liveness_timeout_ns": "3s",
     "publication_connection_timeout_ns": "3s",
@@ -41,6 +44,8 @@ OPTIONS: dict[str, Any] = {
 }
 # How often ended applications are started again.
 SUPERVISION_NS = 500 * MS
+# After it each side of a stream has noticed that the other one has gone.
+PARTED_NS = 10 * SECOND
 # After it a driver has noticed that a client has gone, and let go of all that was its own.
 END_NS = 30 * SECOND
 EVENTS_KEPT = 6
@@ -89,16 +94,20 @@ class Run:
         self._begun_ns = self.world.clock.now_ns()
         self._events: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=EVENTS_KEPT))
         self._files: dict[str, frozenset[str]] = {}
+        self._ports: dict[str, frozenset[tuple[str, int]]] = {}
         self._counters: dict[str, frozenset[int]] = {}
         self._publishers: dict[int, Publisher] = {}
-        self._subscribers: dict[tuple[int, int], Subscriber] = {}
-        self._incarnations = 0
+        self._subscribers: dict[tuple[int, int], Subscriber] = {}  # by stream and place among its subscribers
+        self._churners: dict[int, Churner] = {}  # by host
+        self._lives: dict[int, PublisherLife] = {}  # by incarnation
+        self._held_up: set[tuple[str, int]] = set()  # processes that were paused or slow, by host
         self._messages = 0
         self._received: dict[tuple[int, int], int] = defaultdict(int)
         self._received_before: dict[tuple[int, int], int] | None = None
         self._planned: list[tuple[int, int, Callable[[], None]]] = []  # by time, then in the order of planning
         self._orders = count()
         self._is_supervised = True
+        self._publishers_end = True
         self._digest = 0
 
     # -- What checkers see ---------------------------------------------------------------------------------------------
@@ -120,14 +129,45 @@ class Run:
         """Return the labels of a host's counters beside those that its driver made when it started."""
         return [info.label for info in host.cnc.counters_reader().for_each() if info.counter_id not in self._counters[host.address]]
 
+    def ports_left(self, host: SimulatedHost) -> frozenset[tuple[str, int]]:
+        """Return the addresses of a driver's sockets beside those that it had when it started."""
+        return frozenset(host.driver_process.addresses) - self._ports[host.address]
+
+    def publishers(self) -> list[Publisher]:
+        """Return the publishers, the last one of each stream."""
+        return list(self._publishers.values())
+
+    def subscribers(self) -> list[Subscriber]:
+        """Return the subscribers, the last one of each place."""
+        return list(self._subscribers.values())
+
+    def publisher_of(self, stream: StreamPlan) -> Publisher:
+        """Return the last publisher of a stream."""
+        return self._publishers[stream.number]
+
+    def life_of(self, incarnation: int) -> PublisherLife:
+        """Return what is known of a publisher, which may have ended long ago."""
+        return self._lives[incarnation]
+
+    def was_held_up(self, application: Application) -> bool:
+        """Return whether an application or its driver was ever paused or slow."""
+        host, process_ids = application.host, [application.client.process_id]
+        if host.has_driver:
+            process_ids.append(host.driver_process.identity.own_id())
+        return any((host.address, process_id) in self._held_up for process_id in process_ids)
+
+    def host_of(self, stream: int, number: int) -> str:
+        """Return the address of a stream's subscriber."""
+        return self._subscribers[stream, number].host.address
+
     def received_since_recovery(self) -> dict[tuple[int, int], int]:
-        """Return how many messages of each stream have come to each host of its subscribers since all faults ended."""
+        """Return how many messages of each stream have come to each of its subscribers, by place, since all faults ended."""
         before = self._received_before or {}
         return {key: self._received[key] - before.get(key, 0) for key in self._subscribers}
 
-    def what_it_waits_for(self, stream: int, host: int) -> str:
-        """Return what is known of a stream that makes no progress."""
-        publisher, subscriber = self._publishers[stream], self._subscribers[stream, host]
+    def what_it_waits_for(self, stream: int, number: int) -> str:
+        """Return what is known of a stream that makes no progress to one of its subscribers."""
+        publisher, subscriber = self._publishers[stream], self._subscribers[stream, number]
         return f"publisher: {publisher.what_it_waits_for()}; subscriber: {subscriber.what_it_waits_for()}"
 
     # -- The run -------------------------------------------------------------------------------------------------------
@@ -192,16 +232,31 @@ class Run:
             self._switch_on(host)
             self._start_driver_again(host)
         self._received_before = dict(self._received)
+        self._publishers_end = False
         deadline_ns = self.world.clock.now_ns() + RECOVERY_NS
-        while self.world.clock.now_ns() < deadline_ns and 0 in self.received_since_recovery().values():
+        while self.world.clock.now_ns() < deadline_ns and not self._has_recovered():
             self._run_until(min(self.world.clock.now_ns() + SECOND, deadline_ns))
         for checker in self._checkers:
             checker.on_recovered(self)
 
+    def _has_recovered(self) -> bool:
+        applications: list[Application] = [*self._publishers.values(), *self._subscribers.values()]
+        return 0 not in self.received_since_recovery().values() and all(application.is_connected for application in applications)
+
     def _end(self) -> None:
         self._is_supervised = False  # nothing is started any more
-        for application in [*self._publishers.values(), *self._subscribers.values()]:
-            application.client.close()
+        # Of one half of the streams the publishers end first, of the other half the subscribers.
+        for publisher in self._publishers.values():
+            if publisher.stream.number % 2 == 0:
+                publisher.close()
+        for subscriber in self._subscribers.values():
+            if subscriber.stream.number % 2 == 1:
+                subscriber.close()
+        self._run_until(self.world.clock.now_ns() + PARTED_NS)
+        for checker in self._checkers:
+            checker.on_parted(self)
+        for application in (*self._publishers.values(), *self._subscribers.values(), *self._churners.values()):
+            application.close()
         self._run_until(self.world.clock.now_ns() + END_NS)
         for checker in self._checkers:
             checker.on_end(self)
@@ -225,33 +280,49 @@ class Run:
     def _supervise(self) -> None:
         """Start the applications that have ended, where there is a driver."""
         for stream in self.plan.streams:
-            for number in stream.subscribers:
-                subscriber = self._subscribers.get((stream.number, number))
-                if self._can_start(number) and (subscriber is None or subscriber.has_ended):
-                    self._discard(subscriber)
-                    on_message = partial(self._on_message, stream, number)
-                    self._subscribers[stream.number, number] = Subscriber(self._host(number), stream, number, on_message)
-                    self._note(address_of(number), f"a subscriber of stream {stream.number} starts")
-            publisher = self._publishers.get(stream.number)
-            if self._can_start(stream.publisher) and (publisher is None or publisher.has_ended):
-                self._discard(publisher)
-                self._incarnations += 1
-                self._publishers[stream.number] = Publisher(self._host(stream.publisher), stream, self._incarnations, self.plan.seed)
-                self._note(address_of(stream.publisher), f"publisher {self._incarnations} of stream {stream.number} starts")
+            for place, number in enumerate(stream.subscribers):
+                if self._can_start(number, self._subscribers.get((stream.number, place))):
+                    self._subscribers[stream.number, place] = self._noted(Subscriber(self._host(number), stream, place, self))
+            if self._can_start(stream.publisher, self._publishers.get(stream.number)):
+                publisher = Publisher(
+                    self._host(stream.publisher), stream, len(self._lives) + 1, self.plan.seed, lambda: self._publishers_end
+                )
+                self._lives[publisher.life.incarnation] = publisher.life
+                self._publishers[stream.number] = self._noted(publisher)
+        for number in self.plan.churners:
+            if self._can_start(number, self._churners.get(number)):
+                self._churners[number] = self._noted(Churner(self._host(number), next(self._orders), self.plan.seed))
 
-    def _can_start(self, number: int) -> bool:
+    def _can_start(self, number: int, last: Application | None) -> bool:
+        """Return whether there is a driver, and the last application of its kind has ended; take leave of that."""
         host = self._host(number)
-        return host.has_power and host.has_driver
+        if not (host.has_power and host.has_driver) or (last is not None and not last.has_ended):
+            return False
+        if last is not None:
+            for checker in self._checkers:
+                checker.on_ended(self, last)
+            last.client.close()
+        return True
 
-    @staticmethod
-    def _discard(application: Publisher | Subscriber | None) -> None:
-        if application is not None and not application.client.has_ended:
-            application.client.close()
+    def _noted(self, application: ApplicationT) -> ApplicationT:
+        self._note(application.host.address, f"{application.name} starts")
+        return application
 
-    def _on_message(self, stream: StreamPlan, number: int, message: bytes) -> None:
+    def on_message(self, subscriber: Subscriber, message: bytes) -> None:
+        """Count a message."""
         self._messages += 1
-        self._received[stream.number, number] += 1
+        self._received[subscriber.stream.number, subscriber.number] += 1
         self._digest = (self._digest * 1_000_003 ^ int.from_bytes(message[:20], "little")) & 0xFFFF_FFFF_FFFF_FFFF
+
+    def on_end_of_stream(self, subscriber: Subscriber, incarnation: int, number: int) -> None:
+        """Let checkers look at an image that is at the end of its stream."""
+        for checker in self._checkers:
+            checker.on_end_of_stream(self, subscriber, incarnation, number)
+
+    def on_image_gone(self, subscriber: Subscriber, incarnation: int, number: int) -> None:
+        """Let checkers look at an image that has gone."""
+        for checker in self._checkers:
+            checker.on_image_gone(self, subscriber, incarnation, number)
 
     def _host(self, number: int) -> SimulatedHost:
         return self.world.hosts[number]
@@ -305,6 +376,7 @@ class Run:
         if not running:
             return None
         process = draws.one_of(running)
+        self._held_up.add((host.address, process.identity.own_id()))
         if kind is Kind.PAUSE:
             process.pause()
             return partial(_resume, process)
@@ -331,6 +403,7 @@ class Run:
         for line in said.getvalue().splitlines():
             self._note(host.address, line)
         self._files[host.address] = host.disk.paths()
+        self._ports[host.address] = frozenset(host.driver_process.addresses)
         self._counters[host.address] = frozenset(info.counter_id for info in host.cnc.counters_reader().for_each())
         self._note(host.address, "a driver starts")
 

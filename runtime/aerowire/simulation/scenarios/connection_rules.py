@@ -1,0 +1,70 @@
+"""Rules of connections: what lives is connected, what has gone is not, and a stream that ends in good order ends with its last message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerowire.simulation.scenarios.checker import Checker
+from aerowire.simulation.scenarios.violation import ViolationError
+
+if TYPE_CHECKING:
+    from aerowire.simulation.scenarios.run import Run
+    from aerowire.simulation.scenarios.traffic import Application, PublisherLife, Subscriber
+
+
+class Lives(Checker):
+    """A client ends when it is closed or killed, and neither it nor its driver gives it up while both of them run."""
+
+    def on_ended(self, run: Run, application: Application) -> None:
+        if not application.client.has_ended and not run.was_held_up(application):
+            where = f"{application.name} at {application.host.address}"
+            raise ViolationError("what lives is not given up", "a client that goes on", application.what_it_waits_for(), where)
+
+
+class Connections(Checker):
+    """Once all faults have ended everything is connected; without its subscribers a publication is not, without its publisher no image."""
+
+    def on_recovered(self, run: Run) -> None:
+        for application in (*run.publishers(), *run.subscribers()):
+            if not application.is_connected:
+                where = f"{application.name} at {application.host.address}"
+                raise ViolationError("what lives is connected", "a connection", application.what_it_waits_for(), where)
+
+    def on_parted(self, run: Run) -> None:
+        for application in (*run.publishers(), *run.subscribers()):
+            if not application.has_ended and application.is_connected:
+                where = f"{application.name} at {application.host.address}"
+                expected = "no connection without its other side"
+                raise ViolationError("what has gone is not connected", expected, application.what_it_waits_for(), where)
+
+
+class Ends(Checker):
+    """A stream ends when its publisher does, and not before its last message: in good order unless a fault has cut the stream off."""
+
+    def on_end_of_stream(self, run: Run, subscriber: Subscriber, incarnation: int, number: int) -> None:
+        publisher = run.publisher_of(subscriber.stream)
+        life = run.life_of(incarnation)
+        if life.is_closed:
+            self._check(subscriber, life, number)
+        elif publisher.life is life and not publisher.has_ended and not run.was_held_up(publisher):
+            saw = f"the end after message {number}"
+            where = f"{subscriber.name} at {subscriber.host.address}"
+            raise ViolationError("a stream ends with its publisher", f"more of publisher {incarnation}, which goes on", saw, where)
+
+    def on_image_gone(self, run: Run, subscriber: Subscriber, incarnation: int, number: int) -> None:
+        life = run.life_of(incarnation)
+        if life.is_closed and run.plan.is_faultless:
+            self._check(subscriber, life, number)
+
+    def on_parted(self, run: Run) -> None:
+        for subscriber in run.subscribers():
+            life = run.publisher_of(subscriber.stream).life
+            if life.is_closed and not subscriber.has_ended:
+                self._check(subscriber, life, subscriber.last_of(life.incarnation))
+
+    @staticmethod
+    def _check(subscriber: Subscriber, life: PublisherLife, number: int | None) -> None:
+        if number != life.sent - 1:
+            expected = f"message {life.sent - 1} of publisher {life.incarnation}"
+            where = f"{subscriber.name} at {subscriber.host.address}"
+            raise ViolationError("a stream ends with its last message", expected, f"the end after message {number}", where)
