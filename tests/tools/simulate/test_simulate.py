@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aerowire.pcap import Capture, read_frames
 from aerowire.simulation.scenarios import traffic
 from aerowire.simulation.scenarios.plan import Medium, Scenario
+from aerowire.simulation.world import EPOCH_MS
 from aerowire.tools.main import main
+from tests.support.tshark import fields, needs_tshark
 
 MINE = Scenario(name="mine", about="two hosts", hosts=(2, 2), duration_s=(2, 2), streams=(1, 1), media=(Medium.UDP,), rate=(20, 20))
 NOT_MINE = "something else"
 NAME = f"{__name__}:MINE"
+LOSSY = dataclasses.replace(MINE, name="lossy", loss=(0.1, 0.1), rate=(50, 50))
+LOSSY_NAME = f"{__name__}:LOSSY"
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +43,7 @@ def simulate(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
     return code, printed.out, printed.err
 
 
-def test_seeds_pass_and_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_seeds_pass_and_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = simulate(capsys, NAME, "--seeds", "0-4")
     assert code == 0
     assert out.startswith("5 passed, 0 failed; ")
@@ -146,3 +153,64 @@ def test_wrong_arguments_are_usage(capsys: pytest.CaptureFixture[str], arguments
         simulate(capsys, *arguments)
     assert ended.value.code == 2
     assert "expected " in capsys.readouterr().err
+
+
+# -- Captures ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[".pcapng", ".pcap"])
+def captured(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> tuple[Path, int]:
+    """Return the capture of a world that loses packets, and how many were sent."""
+    path = tmp_path / f"world{request.param}"
+    plain = json.loads(simulate(capsys, LOSSY_NAME, "--seed", "1", "--json")[1])
+    code, out, _ = simulate(capsys, LOSSY_NAME, "--seed", "1", "--pcap", str(path))
+    told = re.search(r"digest (\w+)", out)
+    assert code == 0
+    assert told is not None
+    assert told[1] == plain["digest"]  # the capture changes nothing
+    return path, plain["packets"]
+
+
+def test_a_capture_has_every_datagram_that_was_sent(captured: tuple[Path, int]) -> None:
+    path, sent = captured
+    capture = Capture(path, columns=("type", "ts_ns", "src_address", "is_retransmission"))
+    frames = capture.read()
+    assert capture.statistics.packets == sent
+    assert set(frames["src_address"].to_pylist()) == {"10.0.0.1", "10.0.0.2"}
+    assert {"SETUP", "DATA", "SM", "NAK"} <= set(frames["type"].to_pylist())
+    assert any(frames["is_retransmission"].to_pylist())
+    times = frames["ts_ns"].to_pylist()
+    assert times == sorted(times)
+    assert times[0] == EPOCH_MS * 1_000_000
+    assert 2 < (times[-1] - times[0]) / 1e9 < 120
+
+
+@needs_tshark
+def test_tshark_reads_a_capture(captured: tuple[Path, int]) -> None:
+    path, sent = captured
+    packets = fields(
+        path,
+        ("ip.src", "ip.checksum.status", "udp.checksum.status"),
+        preferences={"ip.check_checksum": "TRUE", "udp.check_checksum": "TRUE"},
+    )
+    assert len(packets) == sent
+    assert {packet["ip.src"][0] for packet in packets} == {"10.0.0.1", "10.0.0.2"}
+    assert {packet["ip.checksum.status"][0] for packet in packets} == {"1"}
+
+
+def test_a_capture_replaces_no_file_unasked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "world.pcap"
+    path.write_text("something of value")
+    code, _, error = simulate(capsys, NAME, "--seed", "1", "--pcap", str(path))
+    assert code == 2
+    assert "the capture's file is there" in error
+    assert "--pcap-overwrite" in error
+    assert path.read_text() == "something of value"
+    assert simulate(capsys, NAME, "--seed", "1", "--pcap", str(path), "--pcap-overwrite")[0] == 0
+    assert len(read_frames(path)) > 10
+
+
+def test_a_capture_is_of_one_seed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, error = simulate(capsys, NAME, "--seeds", "0-1", "--pcap", str(tmp_path / "world.pcap"))
+    assert code == 2
+    assert "--pcap is of one seed" in error

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SEEDS = (0, 99)
 REPEAT_EVERY = 20
+OF_ONE = ("shrink", "misfortunes", "streams", "stop_at", "trace", "pcap", "pcap_overwrite")
 EXAMPLES = """\
 Examples:
   aerowire simulate --list
@@ -30,11 +31,15 @@ Examples:
   aerowire simulate --seeds 0-299 --jobs 2
   aerowire simulate crashes --seeds 0-99999 --minutes 30 --ledger seeds.jsonl
   aerowire simulate rough --seed 7 --trace events.txt --stop-at 1200
+  aerowire simulate rough --seed 7 --pcap rough.pcapng
   aerowire simulate mypackage.scenarios:ORDERS --seeds 0-9
 
 Drivers, clients and their network run in one thread and in virtual time; a seed decides everything. Without a SCENARIO each has its turn.
 A seed that fails tells what was expected and seen, the last events of each host, and the command that repeats it; --shrink looks for the
 fewest misfortunes and streams with which it fails. A --ledger keeps what was run: seeds in it are not run again by the same version.
+
+A --pcap holds every datagram once, as its socket sends it: with the addresses and the time of the simulated world, whatever becomes of it on
+the way. Copies that links make, and sends that fail, are not in it. It is pcapng, or classic pcap for a name that ends in .pcap.
 
 Exit codes: 0 all rules were kept; 1 a seed failed, or interrupted; 2 usage.
 """
@@ -84,6 +89,8 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     one.add_argument("--streams", metavar="LIST", type=_numbers, help="keep the streams of these numbers")
     one.add_argument("--stop-at", metavar="STEP", type=count_or_none, help="stop at this step, and print the last events of each host")
     one.add_argument("--trace", metavar="FILE", type=Path, help="write a line for each event and each packet")
+    one.add_argument("--pcap", metavar="FILE", type=Path, help="write all packets to a capture, for `aerowire pcap` and Wireshark")
+    one.add_argument("--pcap-overwrite", action="store_true", help="replace the file of --pcap if it is there")
     parser.set_defaults(run=run)
 
 
@@ -103,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = [arguments.scenario] if arguments.scenario else list(SCENARIOS)
     for name in names:
         scenario_of(name)
-    of_one = [name for name in ("shrink", "misfortunes", "streams", "stop_at", "trace") if getattr(arguments, name) not in (None, False)]
+    of_one = [name for name in OF_ONE if getattr(arguments, name) not in (None, False)]
     if not of_one:
         return _run_many(arguments, names)
     if arguments.seed is None or arguments.scenario is None:
@@ -160,6 +167,7 @@ def _run_one(arguments: argparse.Namespace) -> int:
     from aerowire.base.errors import ConfigurationError
     from aerowire.simulation.scenarios.run import Run, StoppedError
     from aerowire.simulation.scenarios.shrinking import shrink
+    from aerowire.tools.simulate.capture import Capture
     from aerowire.tools.simulate.seeds import execute, scenario_of
     from aerowire.tools.simulate.trace import Trace
 
@@ -178,12 +186,13 @@ def _run_one(arguments: argparse.Namespace) -> int:
         plan = plan.only(misfortunes, streams)
         arguments.misfortunes = _kept(arguments.misfortunes, misfortunes)
         arguments.streams = _kept(arguments.streams, streams)
-    with Trace(arguments.trace) as trace:
+    with Trace(arguments.trace) as trace, Capture(arguments.pcap, overwrites=arguments.pcap_overwrite) as capture:
         made: list[Run] = []
 
         def make(plan: Plan) -> Run:
             made.append(Run(plan, stop_at=arguments.stop_at, on_event=trace.event))
             trace.follow(made[0].world.network)
+            capture.follow(made[0].world)
             return made[0]
 
         try:
