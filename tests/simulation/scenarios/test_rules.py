@@ -96,7 +96,7 @@ def test_an_end_of_a_publisher_that_goes_on_is_found(tmp_path: Path, monkeypatch
         """Closes its publication alone, and goes on as a client."""
 
         def close(self) -> None:
-            self.client.aeron.async_remove_publication(self._pending.result().registration_id)  # type: ignore[union-attr]
+            self.client.aeron.async_remove_publication(self.pending.result().registration_id)  # type: ignore[union-attr]
 
     monkeypatch.setattr(runs, "Publisher", Revoking)
     failure = fail(dataclasses.replace(BUSY, hold=0.0, churn=0.0), tmp_path, Ends)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aerowire.simulation.scenarios.application import Application
     from aerowire.simulation.scenarios.run import Run
-    from aerowire.simulation.scenarios.traffic import Application, Subscriber
+    from aerowire.simulation.scenarios.traffic import Subscriber
 
 
 class Checker:

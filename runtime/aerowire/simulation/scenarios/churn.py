@@ -6,9 +6,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from aerowire.client import Counter
+from aerowire.simulation.scenarios.application import Application
 from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.plan import MS
-from aerowire.simulation.scenarios.traffic import Application
 from aerowire.simulation.scenarios.violation import ViolationError
 
 if TYPE_CHECKING:
@@ -34,18 +34,18 @@ class Churner(Application):
     def next_deadline_ns(self) -> int:
         return self._due_ns
 
-    def _work(self) -> int:
+    def work(self) -> int:
         now_ns = self.host.clock.now_ns()
         if now_ns < self._due_ns or self.client.aeron.is_closed:
             return 0
         self._due_ns = now_ns + self._draws.whole(50, 1_000) * MS
-        if self._pending is not None:
-            if not self._pending.poll():
+        if self.pending is not None:
+            if not self.pending.poll():
                 return 0
-            self._keep(self._pending.result())
+            self._keep(self.pending.result())
         for thing, value in self._kept:
             self._check(thing, value)
-        self._pending = self._add()
+        self.pending = self._add()
         return 1
 
     def _add(self) -> Pending[Any]:
@@ -67,5 +67,5 @@ class Churner(Application):
             where = f"{self.name} at {self.host.address}, counter {thing.counter_id}"
             raise ViolationError("a counter is its owner's", value, thing.value, where)
 
-    def _state(self) -> str:
+    def state(self) -> str:
         return f"{len(self._kept)} things kept"

@@ -8,8 +8,9 @@ from aerowire.simulation.scenarios.checker import Checker
 from aerowire.simulation.scenarios.violation import ViolationError
 
 if TYPE_CHECKING:
+    from aerowire.simulation.scenarios.application import Application
     from aerowire.simulation.scenarios.run import Run
-    from aerowire.simulation.scenarios.traffic import Application, PublisherLife, Subscriber
+    from aerowire.simulation.scenarios.traffic import PublisherLife, Subscriber
 
 
 class Lives(Checker):

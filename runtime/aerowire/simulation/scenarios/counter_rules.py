@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.simulation.counter_watch import CounterWatch
 from aerowire.simulation.scenarios.checker import Checker
-from aerowire.simulation.scenarios.plan import REUSE_TIMEOUT_MS, TERM_LENGTH
+from aerowire.simulation.scenarios.plan import REUSE_TIMEOUT_MS
 from aerowire.simulation.scenarios.violation import ViolationError
 
 if TYPE_CHECKING:
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 # The limit of a publication is none of them: it goes back to the position of what was read when the last subscriber has gone.
 POSITIONS = (CounterType.SND_POS, CounterType.RCV_HWM, CounterType.SUB_POS, CounterType.RCV_POS, CounterType.PUB_POS)
 # Of publishers, senders and receivers alike: half a term.
-WINDOW = TERM_LENGTH // 2
+WINDOW = TERM_LENGTH_MIN // 2
 # The last message before a limit ends behind it, or the padding of the term that it does not fit: an eighth of a term, and the headers of
 # the fragments that it is cut into.
-LONGEST = TERM_LENGTH // 8 + 512
+LONGEST = TERM_LENGTH_MIN // 8 + 512
 # What of a stream is never further than what else. The limit of a publication is not among the limits: see POSITIONS.
 BOUNDS = (
     (CounterType.SND_POS, CounterType.SND_LMT, LONGEST),

@@ -14,8 +14,7 @@ from aerowire.simulation.scenarios.draws import Draws
 
 MS, SECOND = 1_000_000, 1_000_000_000
 Range = tuple[float, float]
-# Of the drivers of all scenarios: small, so that terms end and limits are met.
-TERM_LENGTH = 64 * 1024
+# Of the drivers of all scenarios.
 REUSE_TIMEOUT_MS = 1_000
 
 

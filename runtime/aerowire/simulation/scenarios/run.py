@@ -12,14 +12,16 @@ from io import StringIO
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.partitions import Partition, PartitionKind
 from aerowire.simulation.process import ProcessState
+from aerowire.simulation.scenarios.application import Application
 from aerowire.simulation.scenarios.checkers import CHECKERS, RECOVERY_NS, Checker
 from aerowire.simulation.scenarios.churn import Churner
 from aerowire.simulation.scenarios.draws import Draws
-from aerowire.simulation.scenarios.plan import MS, REUSE_TIMEOUT_MS, SECOND, TERM_LENGTH, Kind, Misfortune, Plan, StreamPlan
-from aerowire.simulation.scenarios.traffic import Application, Publisher, PublisherLife, Subscriber, address_of
+from aerowire.simulation.scenarios.plan import MS, REUSE_TIMEOUT_MS, SECOND, Kind, Misfortune, Plan, StreamPlan
+from aerowire.simulation.scenarios.traffic import Publisher, PublisherLife, Subscriber, address_of
 from aerowire.simulation.scenarios.violation import ViolationError
 from aerowire.simulation.world import SimulatedWorld
 
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 ApplicationT = TypeVar("ApplicationT", bound=Application)
 OPTIONS: dict[str, Any] = {
     "environ": {},
-    "term_buffer_length": TERM_LENGTH,
-    "ipc_term_buffer_length": TERM_LENGTH,
+    "term_buffer_length": TERM_LENGTH_MIN,
+    "ipc_term_buffer_length": TERM_LENGTH_MIN,
     "counters_free_to_reuse_timeout_ns": REUSE_TIMEOUT_MS * MS,
     "client_liveness_timeout_ns": "5s",
     "image_liveness_timeout_ns": "3s",

@@ -6,10 +6,11 @@ import struct
 import zlib
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from aerowire.base.units import INT64_MAX
 from aerowire.client import FragmentAssembler
+from aerowire.simulation.scenarios.application import Application
 from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.plan import SECOND, Medium, StreamPlan
 from aerowire.simulation.scenarios.violation import ViolationError
@@ -17,7 +18,7 @@ from aerowire.simulation.scenarios.violation import ViolationError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerowire.client import BufferClaim, ExclusivePublication, Header, Image, Pending, Publication, Subscription
+    from aerowire.client import BufferClaim, ExclusivePublication, Header, Image, Publication, Subscription
     from aerowire.simulation.host import SimulatedHost
 
 STREAM_ID = 1001  # of the first stream
@@ -67,56 +68,6 @@ def decode(message: bytes) -> tuple[int, int, int] | None:
     return stream, incarnation, number
 
 
-class Application:
-    """A client process on a host, made anew after the last one has ended. `name` is for people."""
-
-    def __init__(self, host: SimulatedHost, name: str, **options: Any) -> None:
-        self.name = name
-        self.host = host
-        self.client = host.connect(work=self._work, next_deadline_ns=self.next_deadline_ns, **options)
-        self._pending: Pending[Any] | None = None
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it can do nothing any more: its process has ended, or its client, or it never got one."""
-        if self.client.has_ended:
-            return True
-        connecting = self.client.connecting
-        return connecting.is_done and (not connecting.is_fulfilled or self.client.aeron.is_closed)
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether it is told that the other side is there."""
-        return False
-
-    def close(self) -> None:
-        """End in good order. A second call does nothing."""
-        self.client.close()
-
-    def next_deadline_ns(self) -> int:
-        """Return when there is something to do though nothing has come."""
-        return INT64_MAX
-
-    def what_it_waits_for(self) -> str:
-        """Return what is known of its state, for people."""
-        if self.client.has_ended:
-            return "its process has ended"
-        connecting = self.client.connecting
-        if not connecting.is_fulfilled:
-            return f"its driver: {connecting.problem}" if not connecting.is_done else "no driver: it has given up"
-        if self.client.aeron.is_closed:
-            return f"nothing: its client has ended ({self.client.errors[-1:]})"
-        if self._pending is None or not self._pending.is_done:
-            return "an answer of its driver"
-        return self._state()
-
-    def _work(self) -> int:
-        raise NotImplementedError
-
-    def _state(self) -> str:
-        raise NotImplementedError
-
-
 @dataclass(slots=True)
 class PublisherLife:
     """What is known of a publisher, after its end as well: `is_closed` where that was in good order."""
@@ -158,19 +109,19 @@ class Publisher(Application):
     def next_deadline_ns(self) -> int:
         return self._due_ns
 
-    def _work(self) -> int:
-        if self._pending is None:
+    def work(self) -> int:
+        if self.pending is None:
             channel, stream_id = channel_of(self.stream), STREAM_ID + self.stream.number
             aeron = self.client.aeron
             # The driver unblocks claims of publications that are not exclusive.
             add = aeron.async_add_publication if self.stream.hold_ns else aeron.async_add_exclusive_publication
-            self._pending = add(channel, stream_id)
+            self.pending = add(channel, stream_id)
             return 1
         if self._publication is None:
-            if not self._pending.poll():
+            if not self.pending.poll():
                 self._due_ns = self.host.clock.now_ns() + _RETRY_NS
                 return 0
-            self._publication = self._pending.result()
+            self._publication = self.pending.result()
         return self._send_due(self._publication, self.host.clock.now_ns())
 
     def _send_due(self, publication: ExclusivePublication | Publication, now_ns: int) -> int:
@@ -208,7 +159,7 @@ class Publisher(Application):
         if 0 < self.stream.ends_after <= self.life.sent and self._may_end():
             self.close()
 
-    def _state(self) -> str:
+    def state(self) -> str:
         publication = self._publication
         if publication is None or publication.is_closed:
             return "a publication"
@@ -260,17 +211,17 @@ class Subscriber(Application):
     def next_deadline_ns(self) -> int:
         return self._due_ns
 
-    def _work(self) -> int:
-        if self._pending is None:
+    def work(self) -> int:
+        if self.pending is None:
             channel = channel_of(self.stream, self.stream.subscribers[self.number])
-            self._pending = self.client.aeron.async_add_subscription(
+            self.pending = self.client.aeron.async_add_subscription(
                 channel, STREAM_ID + self.stream.number, unavailable_image_handler=self._on_unavailable
             )
             return 1
         if self._subscription is None:
-            if not self._pending.poll():
+            if not self.pending.poll():
                 return 0
-            self._subscription = self._pending.result()
+            self._subscription = self.pending.result()
         if self._subscription.is_closed:
             return 0
         while self._going:
@@ -325,7 +276,7 @@ class Subscriber(Application):
     def _where(self, image: Image) -> str:
         return f"stream {self.stream.number} at {self.host.address}, session {image.session_id}"
 
-    def _state(self) -> str:
+    def state(self) -> str:
         images = () if self._subscription is None else self._subscription.images
         positions = ", ".join(f"{image.session_id} at {image.position}" for image in images)
         return f"{self.received} received, images: {positions or 'none'}"

@@ -1,0 +1,63 @@
+"""An application of a scenario: a client process on a host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aerowire.base.units import INT64_MAX
+
+if TYPE_CHECKING:
+    from aerowire.client import Pending
+    from aerowire.simulation.host import SimulatedHost
+
+
+class Application:
+    """A client process on a host, made anew after the last one has ended. `name` is for people, `pending` a command that it has asked for."""
+
+    def __init__(self, host: SimulatedHost, name: str, **options: Any) -> None:
+        self.name = name
+        self.host = host
+        self.client = host.connect(work=self.work, next_deadline_ns=self.next_deadline_ns, **options)
+        self.pending: Pending[Any] | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it can do nothing any more: its process has ended, or its client, or it never got one."""
+        if self.client.has_ended:
+            return True
+        connecting = self.client.connecting
+        return connecting.is_done and (not connecting.is_fulfilled or self.client.aeron.is_closed)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it is told that the other side is there."""
+        return False
+
+    def close(self) -> None:
+        """End in good order. A second call does nothing."""
+        self.client.close()
+
+    def next_deadline_ns(self) -> int:
+        """Return when there is something to do though nothing has come."""
+        return INT64_MAX
+
+    def what_it_waits_for(self) -> str:
+        """Return what is known of its state, for people."""
+        if self.client.has_ended:
+            return "its process has ended"
+        connecting = self.client.connecting
+        if not connecting.is_fulfilled:
+            return f"its driver: {connecting.problem}" if not connecting.is_done else "no driver: it has given up"
+        if self.client.aeron.is_closed:
+            return f"nothing: its client has ended ({self.client.errors[-1:]})"
+        if self.pending is None or not self.pending.is_done:
+            return "an answer of its driver"
+        return self.state()
+
+    def work(self) -> int:
+        """Do what is due; return how much was done."""
+        raise NotImplementedError
+
+    def state(self) -> str:
+        """Return what is known of it while its client works, for people."""
+        raise NotImplementedError
