@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Application:
-    """A client process on a host, made anew after the last one has ended. `name` is for people, `pending` a command that it has asked for."""
+    """A client process on a host, made anew after the last one has ended. `name` is for people, `pending` its last command."""
 
     def __init__(self, host: SimulatedHost, name: str, **options: Any) -> None:
         self.name = name

@@ -283,28 +283,30 @@ class Run:
         """Start the applications that have ended, where there is a driver."""
         for stream in self.plan.streams:
             for place, number in enumerate(stream.subscribers):
-                if self._can_start(number, self._subscribers.get((stream.number, place))):
+                if self._is_vacant(number, subscriber := self._subscribers.get((stream.number, place))):
+                    self._discard(subscriber)
                     self._subscribers[stream.number, place] = self._noted(Subscriber(self._host(number), stream, place, self))
-            if self._can_start(stream.publisher, self._publishers.get(stream.number)):
-                publisher = Publisher(
-                    self._host(stream.publisher), stream, len(self._lives) + 1, self.plan.seed, lambda: self._publishers_end
-                )
-                self._lives[publisher.life.incarnation] = publisher.life
+            if self._is_vacant(stream.publisher, publisher := self._publishers.get(stream.number)):
+                self._discard(publisher)
+                life = PublisherLife(len(self._lives) + 1)
+                self._lives[life.incarnation] = life
+                publisher = Publisher(self._host(stream.publisher), stream, life, self.plan.seed, lambda: self._publishers_end)
                 self._publishers[stream.number] = self._noted(publisher)
         for number in self.plan.churners:
-            if self._can_start(number, self._churners.get(number)):
+            if self._is_vacant(number, churner := self._churners.get(number)):
+                self._discard(churner)
                 self._churners[number] = self._noted(Churner(self._host(number), next(self._orders), self.plan.seed))
 
-    def _can_start(self, number: int, last: Application | None) -> bool:
-        """Return whether there is a driver, and the last application of its kind has ended; take leave of that."""
+    def _is_vacant(self, number: int, last: Application | None) -> bool:
+        """Return whether a host has a driver, and the last application of its kind has ended."""
         host = self._host(number)
-        if not (host.has_power and host.has_driver) or (last is not None and not last.has_ended):
-            return False
-        if last is not None:
+        return host.has_power and host.has_driver and (last is None or last.has_ended)
+
+    def _discard(self, application: Application | None) -> None:
+        if application is not None:
             for checker in self._checkers:
-                checker.on_ended(self, last)
-            last.client.close()
-        return True
+                checker.on_ended(self, application)
+            application.client.close()
 
     def _noted(self, application: ApplicationT) -> ApplicationT:
         self._note(application.host.address, f"{application.name} starts")

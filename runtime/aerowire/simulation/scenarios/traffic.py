@@ -80,30 +80,29 @@ class PublisherLife:
 class Publisher(Application):
     """Sends messages of a stream at its rate, each until it is taken: offers them, or holds a claim for each before it commits it."""
 
-    def __init__(self, host: SimulatedHost, stream: StreamPlan, incarnation: int, seed: int, may_end: Callable[[], bool]) -> None:
-        """`may_end` says whether it ends after as many messages as the stream's plan has."""
+    def __init__(self, host: SimulatedHost, stream: StreamPlan, life: PublisherLife, seed: int, may_end: Callable[[], bool]) -> None:
+        """`life` outlives it. `may_end` says whether it ends after as many messages as the stream's plan has."""
         self.stream = stream
-        self.life = PublisherLife(incarnation)
+        self.life = life
         self._may_end = may_end
-        self._draws = Draws(f"lengths of {stream.number}, {incarnation}", seed)
+        self._draws = Draws(f"lengths of {stream.number}, {life.incarnation}", seed)
         self._interval_ns = SECOND // stream.rate
         self._due_ns = host.clock.now_ns()
         self._publication: ExclusivePublication | Publication | None = None
         self._next: bytes | None = None
         self._claim: BufferClaim | None = None
-        super().__init__(host, f"publisher {incarnation} of stream {stream.number}")
+        super().__init__(host, f"publisher {life.incarnation} of stream {stream.number}")
 
     @property
     def is_connected(self) -> bool:
         return self._publication is not None and not self._publication.is_closed and self._publication.is_connected
 
     def close(self) -> None:
-        if self.has_ended:
-            return
-        if self._claim is not None:
-            self._claim.abort()
-            self._claim = None
-        self.life.is_closed = True
+        if not self.has_ended:
+            if self._claim is not None:
+                self._claim.abort()
+                self._claim = None
+            self.life.is_closed = True
         super().close()
 
     def next_deadline_ns(self) -> int:
