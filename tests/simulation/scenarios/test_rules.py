@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 
@@ -22,15 +21,15 @@ BUSY = dataclasses.replace(
 STEP = 300  # by which everything is connected
 
 
-def fail(scenario: Scenario, folder: Path, *checkers: type[Checker], seed: int = 1) -> str:
-    failure = Run(scenario.plan(seed), folder, checkers=checkers).execute().failure
+def fail(scenario: Scenario, *checkers: type[Checker], seed: int = 1) -> str:
+    failure = Run(scenario.plan(seed), checkers=checkers).execute().failure
     assert failure is not None
     return failure
 
 
-def test_publishers_that_end_are_followed_by_others(tmp_path: Path) -> None:
+def test_publishers_that_end_are_followed_by_others() -> None:
     lines: list[str] = []
-    run = Run(BUSY.plan(1), tmp_path, checkers=CHECKERS, on_event=lines.append)
+    run = Run(BUSY.plan(1), checkers=CHECKERS, on_event=lines.append)
     outcome = run.execute()
     assert outcome.is_well, outcome.failure
     starts = [line for line in lines if "publisher" in line and "starts" in line]
@@ -40,7 +39,7 @@ def test_publishers_that_end_are_followed_by_others(tmp_path: Path) -> None:
     assert {place for _, place in run.received_since_recovery()} == {0, 1, 2}
 
 
-def test_a_client_that_is_given_up_is_found(tmp_path: Path) -> None:
+def test_a_client_that_is_given_up_is_found() -> None:
     class Meddling(Checker):
         def on_step(self, run: Run) -> None:
             if run.world.steps == STEP:
@@ -49,49 +48,49 @@ def test_a_client_that_is_given_up_is_found(tmp_path: Path) -> None:
                     if info.type_id == CounterType.CLIENT_HEARTBEAT:
                         counters.set_value(info.counter_id, 0)
 
-    failure = fail(PAIR, tmp_path, Meddling, Lives)
+    failure = fail(PAIR, Meddling, Lives)
     assert "what lives is not given up: at subscriber 0 of stream 0 at 10.0.0." in failure
     assert "its client has ended" in failure
 
 
-def test_a_client_that_stood_still_may_be_given_up(tmp_path: Path) -> None:
+def test_a_client_that_stood_still_may_be_given_up() -> None:
     plan = PAIR.plan(1)
     pauses = tuple(Misfortune(SECOND + host, Kind.PAUSE, host, 7_000 * MS, seed) for host in (0, 1) for seed in range(3))
     plan = dataclasses.replace(plan, duration_ns=20 * SECOND, misfortunes=pauses)
     lines: list[str] = []
-    outcome = Run(plan, tmp_path, checkers=(Lives,), on_event=lines.append).execute()
+    outcome = Run(plan, checkers=(Lives,), on_event=lines.append).execute()
     assert outcome.is_well, outcome.failure
     assert sum("starts" in line for line in lines) > 4  # two drivers and two applications, and those that took their places
 
 
-def test_what_is_not_connected_is_found(tmp_path: Path) -> None:
+def test_what_is_not_connected_is_found() -> None:
     class Meddling(Checker):
         def on_recovered(self, run: Run) -> None:
             run.subscribers()[0].close()
 
-    assert "what lives is connected: at subscriber 0 of stream 0" in fail(PAIR, tmp_path, Meddling, Connections)
+    assert "what lives is connected: at subscriber 0 of stream 0" in fail(PAIR, Meddling, Connections)
 
 
-def test_what_is_connected_to_nothing_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_connected_to_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "PARTED_NS", 1 * MS)
-    failure = fail(PAIR, tmp_path, Connections)
+    failure = fail(PAIR, Connections)
     assert "what has gone is not connected: at subscriber 0 of stream 0" in failure
     assert "no connection without its other side" in failure
 
 
-def test_an_end_without_the_last_message_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_without_the_last_message_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     class Boastful(traffic.Publisher):
         def close(self) -> None:
             self.life.sent += 1
             super().close()
 
     monkeypatch.setattr(runs, "Publisher", Boastful)
-    failure = fail(dataclasses.replace(BUSY, hold=0.0), tmp_path, Ends)
+    failure = fail(dataclasses.replace(BUSY, hold=0.0), Ends)
     assert "a stream ends with its last message: at subscriber " in failure
     assert "expected message 20 of publisher 1; saw the end after message 19" in failure
 
 
-def test_an_end_of_a_publisher_that_goes_on_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_of_a_publisher_that_goes_on_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     class Revoking(traffic.Publisher):
         """Closes its publication alone, and goes on as a client."""
 
@@ -99,12 +98,12 @@ def test_an_end_of_a_publisher_that_goes_on_is_found(tmp_path: Path, monkeypatch
             self.client.aeron.async_remove_publication(self.pending.result().registration_id)  # type: ignore[union-attr]
 
     monkeypatch.setattr(runs, "Publisher", Revoking)
-    failure = fail(dataclasses.replace(BUSY, hold=0.0, churn=0.0), tmp_path, Ends)
+    failure = fail(dataclasses.replace(BUSY, hold=0.0, churn=0.0), Ends)
     assert "a stream ends with its publisher: at subscriber " in failure
     assert "expected more of publisher 1, which goes on; saw the end after message 19" in failure
 
 
-def test_an_image_that_comes_back_is_found(tmp_path: Path) -> None:
+def test_an_image_that_comes_back_is_found() -> None:
     class Meddling(Checker):
         def on_step(self, run: Run) -> None:
             if run.world.steps == STEP:
@@ -112,21 +111,21 @@ def test_an_image_that_comes_back_is_found(tmp_path: Path) -> None:
                 assert subscriber._subscription is not None
                 subscriber._on_unavailable(subscriber._subscription.images[0])
 
-    assert "an image that has gone does not come back: at stream 0" in fail(PAIR, tmp_path, Meddling)
+    assert "an image that has gone does not come back: at stream 0" in fail(PAIR, Meddling)
 
 
-def test_a_port_that_is_left_is_found(tmp_path: Path) -> None:
+def test_a_port_that_is_left_is_found() -> None:
     class Forgetful(Checker):
         def on_parted(self, run: Run) -> None:
             host = run.drivers()[0]
             process = host.driver_process
             process.add_socket(run.world.network.open_port((host.address, 5_555), host=host.address, inbox=process.inbox))
 
-    failure = fail(PAIR, tmp_path, Forgetful, Leftovers)
+    failure = fail(PAIR, Forgetful, Leftovers)
     assert "the dead leave nothing behind: at 10.0.0.1: expected the driver's own ports; saw [('10.0.0.1', 5555)]" in failure
 
 
-def test_a_counter_that_another_changes_is_found(tmp_path: Path) -> None:
+def test_a_counter_that_another_changes_is_found() -> None:
     class Meddling(Checker):
         def on_step(self, run: Run) -> None:
             for host in run.drivers() if run.world.steps > STEP else ():
@@ -135,4 +134,4 @@ def test_a_counter_that_another_changes_is_found(tmp_path: Path) -> None:
                     if info.type_id == COUNTER_TYPE_ID and info.value:
                         counters.set_value(info.counter_id, -1)
 
-    assert "a counter is its owner's: at churner " in fail(BUSY, tmp_path, Meddling)
+    assert "a counter is its owner's: at churner " in fail(BUSY, Meddling)

@@ -13,21 +13,17 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN
-from aerowire.simulation.link_faults import LinkFaults
-from aerowire.simulation.partitions import Partition, PartitionKind
-from aerowire.simulation.process import ProcessState
 from aerowire.simulation.scenarios.application import Application
 from aerowire.simulation.scenarios.checkers import CHECKERS, RECOVERY_NS, Checker
 from aerowire.simulation.scenarios.churn import Churner
-from aerowire.simulation.scenarios.draws import Draws
-from aerowire.simulation.scenarios.plan import MS, REUSE_TIMEOUT_MS, SECOND, Kind, Misfortune, Plan, StreamPlan
+from aerowire.simulation.scenarios.misfortunes import Misfortunes
+from aerowire.simulation.scenarios.plan import MS, REUSE_TIMEOUT_MS, SECOND, Misfortune, Plan, StreamPlan
 from aerowire.simulation.scenarios.traffic import Publisher, PublisherLife, Subscriber, address_of
 from aerowire.simulation.scenarios.violation import ViolationError
 from aerowire.simulation.world import SimulatedWorld
 
 if TYPE_CHECKING:
     from aerowire.simulation.host import SimulatedHost
-    from aerowire.simulation.process import Process
 
 ApplicationT = TypeVar("ApplicationT", bound=Application)
 OPTIONS: dict[str, Any] = {
@@ -102,11 +98,11 @@ class Run:
         self._subscribers: dict[tuple[int, int], Subscriber] = {}  # by stream and place among its subscribers
         self._churners: dict[int, Churner] = {}  # by host
         self._lives: dict[int, PublisherLife] = {}  # by incarnation
-        self._held_up: set[tuple[str, int]] = set()  # processes that were paused or slow, by host
+        self._misfortunes = Misfortunes(self.world, self._start_driver)
         self._messages = 0
         self._received: dict[tuple[int, int], int] = defaultdict(int)
         self._received_before: dict[tuple[int, int], int] | None = None
-        self._planned: list[tuple[int, int, Callable[[], None]]] = []  # by time, then in the order of planning
+        self._planned: list[tuple[int, int, Callable[[], object]]] = []  # by time, then in the order of planning
         self._orders = count()
         self._is_supervised = True
         self._publishers_end = True
@@ -156,7 +152,7 @@ class Run:
         host, process_ids = application.host, [application.client.process_id]
         if host.has_driver:
             process_ids.append(host.driver_process.identity.own_id())
-        return any((host.address, process_id) in self._held_up for process_id in process_ids)
+        return any(self._misfortunes.was_held_up(host, process_id) for process_id in process_ids)
 
     def host_of(self, stream: int, number: int) -> str:
         """Return the address of a stream's subscriber."""
@@ -219,20 +215,12 @@ class Run:
             happen()
         self._run_until(end_ns)
 
-    def _plan_for(self, at_ns: int, happen: Callable[[], None]) -> None:
+    def _plan_for(self, at_ns: int, happen: Callable[[], object]) -> None:
         heappush(self._planned, (at_ns, next(self._orders), happen))
 
     def _recover(self) -> None:
         self._note("all", "all faults end")
-        self.world.network.links.set_all(LinkFaults())
-        self.world.network.heal()
-        for host in self.world.hosts:
-            for process in host.processes:
-                if process.state is ProcessState.PAUSED:
-                    process.resume()
-                process.slow(0)
-            self._switch_on(host)
-            self._start_driver_again(host)
+        self._misfortunes.end_all()
         self._received_before = dict(self._received)
         self._publishers_end = False
         deadline_ns = self.world.clock.now_ns() + RECOVERY_NS
@@ -334,72 +322,10 @@ class Run:
     # -- Misfortunes ---------------------------------------------------------------------------------------------------
 
     def _happen(self, misfortune: Misfortune) -> None:
-        host = self._host(misfortune.host)
-        draws = Draws("misfortune", misfortune.seed)
-        undo = self._begin(misfortune, host, draws) if host.has_power else None
+        undo = self._misfortunes.begin(misfortune)
         if undo is not None:
-            self._note(host.address, str(misfortune))
+            self._note(self._host(misfortune.host).address, str(misfortune))
             self._plan_for(self.world.clock.now_ns() + misfortune.duration_ns, undo)
-
-    def _begin(self, misfortune: Misfortune, host: SimulatedHost, draws: Draws) -> Callable[[], None] | None:
-        kind = misfortune.kind
-        if kind is Kind.PARTITION:
-            kinds = (PartitionKind.HALVES, PartitionKind.ONE_ISOLATED, PartitionKind.BUSIEST_ISOLATED)
-            partition = self.world.network.draw_partition(draws.one_of(kinds), one_way=draws.happens(0.3))
-            self.world.network.partition(partition)
-            return partial(self._heal, partition)
-        if kind is Kind.CLOG:
-            for other in self.world.hosts:
-                if other is not host:
-                    self.world.network.links.clog(host.address, other.address, misfortune.duration_ns)
-            return lambda: None
-        if kind is Kind.POWER:
-            host.lose_power()
-            return partial(self._switch_on, host)
-        if kind is Kind.KILL_DRIVER:
-            if not host.has_driver:
-                return None
-            host.driver_process.kill()
-            return partial(self._start_driver_again, host)
-        if kind is Kind.CLOCK_JUMP:
-            host.clock.jump(draws.whole(-600, 600) * SECOND)
-            return lambda: None
-        if kind is Kind.CLOCK_DRIFT:
-            host.clock.set_drift(draws.whole(-500, 500))
-            return partial(host.clock.set_drift, 0)
-        return self._begin_of_process(kind, host, draws)
-
-    def _begin_of_process(self, kind: Kind, host: SimulatedHost, draws: Draws) -> Callable[[], None] | None:
-        if kind is Kind.KILL_CLIENT:
-            clients = [client for client in host.clients if not client.has_ended]
-            if not clients:
-                return None
-            draws.one_of(clients).kill()
-            return lambda: None
-        running = [process for process in host.processes if process.state is ProcessState.RUNNING]
-        if not running:
-            return None
-        process = draws.one_of(running)
-        self._held_up.add((host.address, process.identity.own_id()))
-        if kind is Kind.PAUSE:
-            process.pause()
-            return partial(_resume, process)
-        process.slow(draws.whole(10, 2_000) * 1_000)
-        return partial(_quicken, process)
-
-    def _heal(self, partition: Partition) -> None:
-        if partition in self.world.network.partitions:
-            self.world.network.heal(partition)
-
-    def _switch_on(self, host: SimulatedHost) -> None:
-        if host.has_power:
-            return
-        host.restart()
-        self._start_driver(host)
-
-    def _start_driver_again(self, host: SimulatedHost) -> None:
-        if host.has_power and not host.has_driver:
-            self._start_driver(host)
 
     def _start_driver(self, host: SimulatedHost) -> None:
         with redirect_stderr(StringIO()) as said:
@@ -419,13 +345,3 @@ class Run:
 
     def _now(self) -> str:
         return f"{(self.world.clock.now_ns() - self._begun_ns) / SECOND:.6f} s"
-
-
-def _resume(process: Process) -> None:
-    if process.state is ProcessState.PAUSED:
-        process.resume()
-
-
-def _quicken(process: Process) -> None:
-    if process.state in (ProcessState.RUNNING, ProcessState.PAUSED):
-        process.slow(0)
