@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aerowire.client.conductor.async_close import AsyncClose
     from aerowire.client.conductor.driver_connection import AsyncConnect
     from aerowire.client.handles.waiting import Pending
-    from aerowire.simulation.process import Process
+    from aerowire.simulation.process import Deadline, Process, Work
     from aerowire.system.ports import Ports
 
 T = TypeVar("T")
@@ -43,8 +43,8 @@ class SimulatedClient:
         ports: Ports,
         process: Process,
         run: Callable[[int, Callable[[], bool]], bool],
-        work: Callable[[], int] | None = None,
-        next_deadline_ns: Callable[[], int] | None = None,
+        work: Work | None = None,
+        next_deadline_ns: Deadline | None = None,
         **options: Any,
     ) -> None:
         """`ports` are the process's, `options` the client's. `run(duration_ns, until)` lets the world run."""
@@ -127,6 +127,14 @@ class SimulatedClient:
             return self._look_ns
         client_ns = self.aeron.next_deadline_ns() if self._connecting.is_fulfilled else INT64_MAX
         return client_ns if self._next_deadline_ns is None else min(client_ns, self._next_deadline_ns())
+
+    def start(self, work: Work, next_deadline_ns: Deadline | None = None) -> None:
+        """Let an application have turns from now on, in place of the one before: for those that are made with what this client has added.
+
+        `work` and `next_deadline_ns` are as in `SimulatedHost.connect`. Raises ClosedError when the process has ended.
+        """
+        self._process.wake()
+        self._work, self._next_deadline_ns = work, next_deadline_ns
 
     def close(self) -> None:
         """End the process in an orderly way: at once, or when its client has lingered. A second call does nothing."""

@@ -60,6 +60,7 @@ class SimulatedHost:
         self._driver: MediaDriver | None = None
         self._driver_process: Process | None = None
         self._cnc: CncFile | None = None
+        self._own_counters: frozenset[int] = frozenset()  # of the driver, from its start
 
     @property
     def address(self) -> str:
@@ -91,6 +92,10 @@ class SimulatedHost:
         """The driver's cnc file."""
         return self._present(self._cnc)
 
+    def counters_left(self) -> list[str]:
+        """Return the labels of counters beside those that the driver made when it started: of clients, streams and channels."""
+        return [info.label for info in self.cnc.counters_reader().for_each() if info.counter_id not in self._own_counters]
+
     @property
     def processes(self) -> tuple[Process, ...]:
         """The processes that have not ended, in the order of their starts."""
@@ -99,13 +104,13 @@ class SimulatedHost:
     # -- Processes -----------------------------------------------------------------------------------------------------
 
     def start_driver(self, **options: Any) -> Process:
-        """Start a media driver; `options` are those of its Context (`aeron_dir` by default /dev/shm/aeron). Return its process.
+        """Start a media driver; `options` are those of its Context, which takes none from the environment. Return its process.
 
-        It takes over the directory of one that was killed, and raises ActiveDriverError where one lives.
+        Its directory is /dev/shm/aeron unless `aeron_dir` is among them. It takes over that of one that was killed.
         """
         if self.has_driver:
             raise ClosedError("the host has a driver", where=self._address, expected="one that has ended, or none", actual="running")
-        context = Context(**{"aeron_dir": AERON_DIR, **options, "threading_mode": "INVOKER"})
+        context = Context(**{"aeron_dir": AERON_DIR, "environ": {}, **options, "threading_mode": "INVOKER"})
         process = self.new_process("driver")
         try:
             driver = MediaDriver.launch(context, ports=self.ports_for(process))
@@ -117,6 +122,8 @@ class SimulatedHost:
         process.start(cycle.work, cycle.next_deadline_ns)
         self._driver, self._driver_process = driver, process
         self._cnc = CncFile.map(Path(context.aeron_dir) / CNC_FILE_NAME, regions=self.regions)
+        self._own_counters = frozenset(info.counter_id for info in self._cnc.counters_reader().for_each())
+        self._note("a driver starts")
         return process
 
     def add_process(self, work: Work, next_deadline_ns: Deadline | None = None, *, name: str = "client") -> Process:
@@ -138,7 +145,9 @@ class SimulatedHost:
     ) -> SimulatedClient:
         """Start an application with a client of this host's driver, or of the one that is to come in `aeron_dir`.
 
-        `options` are those of its ClientContext. Deadlines are by this host's clock.
+        `work()` is called in each of its turns and returns how much it did, 0 for nothing; it does not wait. `next_deadline_ns()` returns
+        when it has work without a message having come (ns of this host's clock), NEVER_NS for never. `SimulatedClient.start` gives both
+        later. `options` are those of its ClientContext. Raises ClosedError when the host has no power, or no driver and no `aeron_dir`.
         """
         process = self.new_process("client")
         client = SimulatedClient(
@@ -159,7 +168,7 @@ class SimulatedHost:
         if not self._has_power:
             raise ClosedError("the host has no power", where=self._address, expected="restart() before", actual="a new process")
         identity = self.process_table.begin(self.clock.now_ms())
-        process = self._world.new_process(f"{name} at {self._address}", self._number, self.clock, identity)
+        process = self._world.new_process(f"{name} at {self._address}", self._number, self.clock, identity, self._note)
         self._processes = [*self.processes, process]
         return process
 
@@ -200,6 +209,7 @@ class SimulatedHost:
         self._processes.clear()
         self.disk.lose_power()
         self._look_at_disk()
+        self._note("the power fails")
         self._has_power = False
         self._world.network.disconnect(self._address)
 
@@ -216,6 +226,7 @@ class SimulatedHost:
             self.disk.wipe()
             self._look_at_disk()
         self._world.network.reconnect(self._address)
+        self._note("the power is back")
 
     def move_to(self, address: str) -> None:
         """Take a new address. Sockets bound to a wildcard follow; the names that lead here are the caller's to change."""
@@ -251,6 +262,9 @@ class SimulatedHost:
 
     def _interfaces(self) -> list[InterfaceAddress]:
         return [InterfaceAddress("sim0", 1, self._address)]
+
+    def _note(self, event: str) -> None:
+        self._world.events.note(self._address, event)
 
     def _forget_driver(self, driver: MediaDriver) -> None:
         if self._driver is driver:

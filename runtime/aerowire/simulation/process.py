@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.arguments import whole_number
 from aerowire.base.errors import ClosedError
+from aerowire.base.units import INT64_MAX
 from aerowire.simulation.link_faults import TIME_NS_MAX
 from aerowire.simulation.network import Inbox
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 Work = Callable[[], int]
 """One duty cycle: returns how much was done, 0 for nothing."""
 Deadline = Callable[[], int]
-"""When there may be work again without a datagram; 2^63-1 for never."""
+"""When there may be work again without a datagram; NEVER_NS for never."""
+NEVER_NS = INT64_MAX
+"""The deadline of what waits for nothing but datagrams and others."""
 
 
 class ProcessState(Enum):
@@ -40,11 +43,18 @@ class Process:
     """
 
     def __init__(
-        self, schedule: Schedule, name: str, *, host: int, clock: HostClock | None = None, identity: SimulatedProcess | None = None
+        self,
+        schedule: Schedule,
+        name: str,
+        *,
+        host: int,
+        clock: HostClock | None = None,
+        identity: SimulatedProcess | None = None,
+        note: Callable[[str], None] | None = None,
     ) -> None:
         """`host` is the number of its host in the schedule, `clock` the one that its deadlines are by, None for true time.
 
-        `identity` is what its host's table of processes has of it.
+        `identity` is what its host's table of processes has of it; `note` keeps an event of the host.
         """
         self.name = name
         self.inbox = Inbox()
@@ -52,6 +62,7 @@ class Process:
         self._host = host
         self._clock = clock
         self._identity = identity
+        self._note = note
         self._number = -1
         self._sockets: list[SimulatedPort] = []
         self._files: list[SimulatedFiles] = []
@@ -108,12 +119,14 @@ class Process:
         self._check(ProcessState.RUNNING)
         self._state = ProcessState.PAUSED
         self._schedule.pause(self._number)
+        self._tell("is paused")
 
     def resume(self) -> None:
         """Let it go on after a pause."""
         self._check(ProcessState.PAUSED)
         self._state = ProcessState.RUNNING
         self._schedule.resume(self._number)
+        self._tell("is resumed")
 
     def slow(self, turn_ns: int) -> None:
         """Let each of its turns with work take `turn_ns` of true time; 0 for none."""
@@ -124,6 +137,7 @@ class Process:
         """End it at once: nothing of its orderly end runs, its sockets are closed, and what it wrote to memory and files stays."""
         if self._state is ProcessState.ENDED:
             return
+        self._tell("is killed")
         if self._identity is not None:
             self._identity.kill()
         self._leave()
@@ -154,6 +168,10 @@ class Process:
         for files in self._files:
             files.kill()
         self._files.clear()
+
+    def _tell(self, event: str) -> None:
+        if self._note is not None:
+            self._note(f"{self.name} {event}")
 
     def __repr__(self) -> str:
         return f"Process({self.name!r}, {self._state.value})"

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from aerowire.simulation.disk import CAPACITY
+from aerowire.simulation.events import EventLog
 from aerowire.simulation.host import SimulatedHost
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.simulation.process import Deadline, Process, Work
@@ -20,6 +21,9 @@ from aerowire.system.clock import ManualClock
 from aerowire.system.random import SeededRandom
 
 if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
     from aerowire.simulation.disk_faults import DiskFaults
     from aerowire.simulation.host_clock import HostClock
     from aerowire.simulation.processes import SimulatedProcess
@@ -35,7 +39,7 @@ class Participant(Protocol):
         """Run one duty cycle; return how much was done, and 0 for nothing."""
 
     def next_deadline_ns(self) -> int:
-        """Return the true time at which there may be work again without a datagram; 2^63-1 for never."""
+        """Return the true time at which there may be work again without a datagram; NEVER_NS for never."""
 
     def close(self) -> None:
         """Stop."""
@@ -45,11 +49,16 @@ ParticipantT = TypeVar("ParticipantT", bound=Participant)
 
 
 class SimulatedWorld:
-    """A clock that tells the true time, a network, and hosts with disks. Everything follows from the seed and what is done with it."""
+    """A clock that tells the true time, a network, and hosts with disks. Everything follows from the seed and what is done with it.
+
+
+    A world is closed at the end of a `with`. `events` keeps the last events of each host, and whatever else is noted there.
+    """
 
     def __init__(self, *, seed: int) -> None:
         self.clock = ManualClock(now_ns=START_NS, epoch_ms=EPOCH_MS)
         self.network = SimulatedNetwork(self.clock, seed=seed)
+        self.events = EventLog(self.clock, lambda: self.steps)
         self.names: dict[str, str] = {}  # what a name server would say
         self.hosts: list[SimulatedHost] = []
         self.steps = 0
@@ -102,9 +111,16 @@ class SimulatedWorld:
         process.start(work, next_deadline_ns, inbox=self.network.unowned)
         return process
 
-    def new_process(self, name: str, host: int, clock: HostClock | None = None, identity: SimulatedProcess | None = None) -> Process:
+    def new_process(
+        self,
+        name: str,
+        host: int,
+        clock: HostClock | None = None,
+        identity: SimulatedProcess | None = None,
+        note: Callable[[str], None] | None = None,
+    ) -> Process:
         """Make a process that has no turns yet, with deadlines by a host's clock; hosts call it."""
-        return Process(self._schedule, name, host=host, clock=clock, identity=identity)
+        return Process(self._schedule, name, host=host, clock=clock, identity=identity, note=note)
 
     def draw_seed(self) -> int:
         """Draw the seed of a further generator."""
@@ -139,6 +155,12 @@ class SimulatedWorld:
             participant.close()
             process.end()
         self._participants.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
 
     @property
     def trace_hash(self) -> int:
