@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.base.errors import ClosedError
+from aerowire.codecs.flyweights.commands import NULL_CORRELATION_ID
 from aerowire.driver.context import Context
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
@@ -93,8 +94,9 @@ class SimulatedHost:
         return self._present(self._cnc)
 
     def counters_left(self) -> list[str]:
-        """Return the labels of counters beside those that the driver made when it started: of clients, streams and channels."""
-        return [info.label for info in self.cnc.counters_reader().for_each() if info.counter_id not in self._own_counters]
+        """Return the labels of counters of clients, streams and channels: those of the driver, and static ones, stay without clients."""
+        counters = self.cnc.counters_reader().for_each()
+        return [info.label for info in counters if info.counter_id not in self._own_counters and info.owner_id != NULL_CORRELATION_ID]
 
     @property
     def processes(self) -> tuple[Process, ...]:

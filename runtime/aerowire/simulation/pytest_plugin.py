@@ -9,7 +9,7 @@ import argparse
 import re
 import shlex
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -23,7 +23,7 @@ SEED_MAX = (1 << 63) - 1
 SEEDS_MAX = 100_000
 MARKER = "simulation_seeds"
 MARKER_LINE = f"{MARKER}(seeds): run the test in a simulated world of each seed, such as range(100), unless the command line names others"
-_RECORD = pytest.StashKey["WorldRecord"]()
+_RECORD: pytest.StashKey[WorldRecord] = pytest.StashKey()
 _HAS_FAILED = pytest.StashKey[bool]()
 
 
@@ -56,9 +56,7 @@ def simulation_seed() -> int:
 
 
 @pytest.fixture
-def simulated_world(
-    request: pytest.FixtureRequest, simulation_seed: int, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SimulatedWorld]:
+def simulated_world(request: pytest.FixtureRequest, simulation_seed: int) -> Iterator[SimulatedWorld]:
     """Yield a world that follows from the test's seed, and close it.
 
     After a test that passed all clients are closed, and the test fails if a driver keeps counters of theirs.
@@ -66,7 +64,7 @@ def simulated_world(
     from aerowire.simulation.pytest_support import WorldRecord, end_clients
     from aerowire.simulation.world import SimulatedWorld
 
-    with SimulatedWorld(tmp_path_factory.mktemp("simulated-world"), seed=simulation_seed) as world:
+    with SimulatedWorld(seed=simulation_seed) as world:
         request.node.stash[_RECORD] = WorldRecord(world, simulation_seed)
         yield world
         if not request.node.stash.get(_HAS_FAILED, False) and (left := end_clients(world)):
@@ -110,17 +108,17 @@ def _seeds_of(metafunc: pytest.Metafunc) -> Sequence[int] | None:
         (given,) = marker.args
         found = list(given)
     except (TypeError, ValueError):
-        raise _refusal(metafunc, f"expected whole numbers such as range(100), got {marker.args}") from None
+        _refuse(metafunc, f"expected whole numbers such as range(100), got {marker.args}")
     if not found or len(found) > SEEDS_MAX:
-        raise _refusal(metafunc, f"expected 1 to {SEEDS_MAX} seeds, got {len(found)}")
+        _refuse(metafunc, f"expected 1 to {SEEDS_MAX} seeds, got {len(found)}")
     for seed in found:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= SEED_MAX:
-            raise _refusal(metafunc, f"expected whole numbers from 0 to {SEED_MAX}, got {seed!r}")
+            _refuse(metafunc, f"expected whole numbers from 0 to {SEED_MAX}, got {seed!r}")
     return found
 
 
-def _refusal(metafunc: pytest.Metafunc, problem: str) -> pytest.UsageError:
-    return pytest.UsageError(f"{metafunc.definition.nodeid}: {MARKER}: {problem}")
+def _refuse(metafunc: pytest.Metafunc, problem: str) -> NoReturn:
+    pytest.fail(f"{metafunc.definition.nodeid}: {MARKER}: {problem}", pytrace=False)
 
 
 def _seed(text: str) -> int:

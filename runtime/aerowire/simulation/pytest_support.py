@@ -1,4 +1,4 @@
-"""What the pytest plugin does with a world, loaded when a test asks for one: a record for reports of failures, and an end of all clients."""
+"""The pytest plugin's part that knows worlds, loaded when a test asks for one: reports of failures, and an end of all clients."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ class WorldRecord:
         for address in dict.fromkeys([*hosts, *events]):
             yield f"{address}: {_state(hosts[address])}" if address in hosts else f"{address}:"
             yield from (f"  {line}" for line in events.get(address, ()))
+        counts = world.network.counts
+        lost = ", ".join(f"{number} {cause.name.lower()}" for cause, number in counts.lost.items() if number) or "none"
+        yield f"network: {counts.sent} packets sent, lost: {lost}"
+        yield from (f"  cut: {partition}" for partition in world.network.partitions)
         if packets := self._packets.records():
             yield "last packets:"
             yield from (f"  {self._line(packet)}" for packet in packets)
