@@ -79,7 +79,7 @@ def test_every_name_is_there_and_has_a_description() -> None:
         # Enumerations whose members stand in a .pxd have no place for one.
         assert not isinstance(found, type) or found.__doc__ or name in ("LossCause", "PacketFate")
     with pytest.raises(AttributeError, match="no attribute 'SimulatedWorlds'"):
-        _ = simulation.SimulatedWorlds  # type: ignore[attr-defined]
+        _ = simulation.SimulatedWorlds
 
 
 def test_a_name_loads_what_it_needs_and_the_package_alone_nothing() -> None:

@@ -11,6 +11,7 @@ from enum import Enum
 
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.scenarios.draws import Draws
+from aerowire.simulation.scenarios.ranges import check_scenario
 
 MS, SECOND = 1_000_000, 1_000_000_000
 Range = tuple[float, float]
@@ -111,7 +112,8 @@ class Scenario:
     `misfortune_s` is the mean time between two misfortunes, 0 for none; `crash` the chance that one kills or takes the power. `hold` and
     `end` are the chances of a stream that its publisher holds claims, for up to `hold_ms`, and that it ends, after `end_after` messages.
     `churn` is the chance of a host to have an application that adds and closes things all the time. A stream whose subscribers are on one
-    host has `readers` of them, half of which pause for `poll_ms` between two polls.
+    host has `readers` of them, half of which pause for `poll_ms` between two polls. Raises ConfigurationError for a range that cannot be
+    drawn from.
     """
 
     name: str
@@ -140,6 +142,9 @@ class Scenario:
     end: float = 0.0
     end_after: tuple[int, int] = (5, 200)
     churn: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_scenario(self)
 
     def plan(self, seed: int) -> Plan:
         """Draw the plan of a seed."""

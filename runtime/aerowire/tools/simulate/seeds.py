@@ -1,25 +1,30 @@
-"""Runs of seeds, in this process or side by side, each once more every so often to see that it is the same world."""
+"""Runs of seeds, some of them twice to see that it is the same world, and of what an exception is among their outcomes."""
 
 from __future__ import annotations
 
 import importlib
+import sys
 import traceback
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import ConfigurationError
 from aerowire.base.version import VERSION
-from aerowire.tools.simulate.ledger import FAILED, PASSED, RAISED, Entry
+from aerowire.tools.simulate.ledger import FAILED, LOST, PASSED, RAISED, Entry
 
 if TYPE_CHECKING:
     from aerowire.simulation.scenarios.plan import Plan, Scenario
     from aerowire.simulation.scenarios.run import Outcome, Run
 
+Task = tuple[str, int, bool]
+"""A scenario, a seed, and whether to run it twice."""
+Result = tuple[Entry, dict[str, list[str]]]
+"""The entry of a seed, and the last events of each host."""
+
 
 def scenario_of(name: str) -> Scenario:
-    """Return a scenario by its name, or a user's own as MODULE:OBJECT. Raises ConfigurationError."""
+    """Return a scenario by its name, or a user's own as MODULE:OBJECT, in the working directory or installed. Raises ConfigurationError."""
     from aerowire.simulation.scenarios.catalogue import SCENARIOS
     from aerowire.simulation.scenarios.plan import Scenario
 
@@ -29,32 +34,68 @@ def scenario_of(name: str) -> Scenario:
             raise ConfigurationError("no such scenario", where=name, expected=", ".join(SCENARIOS), hint=hint)
         return SCENARIOS[name]
     module, _, attribute = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # as for `python -m`
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError("the scenario cannot be loaded", where=name, actual=error) from None
+    except (Exception, SystemExit) as error:  # whatever the module raises
+        raise ConfigurationError("the scenario cannot be loaded", where=name, actual=told_of(error)) from None
     if not isinstance(found, Scenario):
         raise ConfigurationError("not a scenario", where=name, expected="a Scenario", actual=type(found).__name__)
     return found
 
 
+class RunRaisedError(Exception):
+    """A run that did not come to an end, by what a scenario, a checker or an application raised: in one line."""
+
+    def __init__(self, told: str, events: dict[str, list[str]]) -> None:
+        super().__init__(told)
+        self.told = told
+        self.events = events
+
+
+def plan_of(name: str, seed: int) -> Plan:
+    """Draw the plan of a seed. Raises ConfigurationError for no scenario, RunRaisedError for what a user's own raises."""
+    scenario = scenario_of(name)
+    try:
+        return scenario.plan(seed)
+    except Exception as error:
+        raise RunRaisedError(told_of(error), {}) from error
+
+
 def execute(plan: Plan, make: Callable[[Plan], Run] | None = None) -> Outcome:
-    """Run a plan."""
-    from aerowire.simulation.scenarios.run import Run
+    """Run a plan. Raises StoppedError, and RunRaisedError for all else but what interrupts the process."""
+    from aerowire.simulation.scenarios.run import Run, StoppedError
 
-    return (make or Run)(plan).execute()
+    run = (make or Run)(plan)
+    try:
+        return run.execute()
+    except StoppedError:
+        raise
+    except Exception as error:
+        events = run.events
+        run.close()
+        raise RunRaisedError(told_of(error), events) from error
 
 
-def run_seed(name: str, seed: int, *, twice: bool = False) -> tuple[Entry, dict[str, list[str]]]:
+def fails(plan: Plan) -> bool:
+    """Run a plan; return whether a rule is broken, or something is raised."""
+    try:
+        return not execute(plan).is_well
+    except RunRaisedError:
+        return True
+
+
+def run_seed(name: str, seed: int, *, twice: bool = False) -> Result:
     """Run a seed; return its entry, and the last events of each host. What a scenario or checker raises is an outcome too."""
     try:
-        outcome = execute(scenario_of(name).plan(seed))
+        outcome = execute(plan_of(name, seed))
         told = outcome.failure or ""
         if twice and (again := execute(outcome.plan)).digest != outcome.digest:
             told = f"the same seed made another world: digest {outcome.digest:016x} after {outcome.steps} steps"
             told += f", then {again.digest:016x} after {again.steps}"
-    except Exception as error:
-        return _raised(name, seed, error), {}
+    except RunRaisedError as error:
+        return _without_end(name, seed, RAISED, error.told), error.events
     entry = Entry(
         name,
         seed,
@@ -70,33 +111,34 @@ def run_seed(name: str, seed: int, *, twice: bool = False) -> tuple[Entry, dict[
     return entry, outcome.events
 
 
-def _raised(name: str, seed: int, error: BaseException) -> Entry:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    told = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
-    return Entry(name, seed, VERSION, RAISED, 0, 0.0, 0, 0, "", told)
+def lost_seed(task: Task, why: str) -> Result:
+    """Return what is known of a seed whose process ended before it."""
+    name, seed, _ = task
+    return _without_end(name, seed, LOST, why), {}
 
 
-def run_seeds(
-    tasks: Iterator[tuple[str, int, bool]], jobs: int, is_over: Callable[[], bool]
-) -> Iterator[tuple[Entry, dict[str, list[str]]]]:
-    """Yield what each task (scenario, seed, whether to run it twice) gave, as they end; begin no more once `is_over`."""
+def _without_end(name: str, seed: int, outcome: str, told: str) -> Entry:
+    return Entry(name, seed, VERSION, outcome, 0, 0.0, 0, 0, "", told)
+
+
+def run_seeds(tasks: Iterator[Task], jobs: int, is_over: Callable[[], bool]) -> Generator[Result, None, None]:
+    """Yield the result of each task as they end; begin no more once `is_over`. Closing it ends what is under way."""
     if jobs == 1:
         for name, seed, twice in tasks:
             if is_over():
                 return
             yield run_seed(name, seed, twice=twice)
         return
-    with ProcessPoolExecutor(jobs) as pool:
-        running: set[Future[tuple[Entry, dict[str, list[str]]]]] = set()
-        try:
-            while True:
-                while len(running) < 2 * jobs and not is_over() and (task := next(tasks, None)) is not None:
-                    running.add(pool.submit(run_seed, task[0], task[1], twice=task[2]))
-                if not running:
-                    return
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
-        finally:
-            for future in running:
-                future.cancel()
+    from aerowire.tools.simulate.jobs import Jobs
+
+    with Jobs(jobs) as processes:
+        yield from processes.run(tasks, is_over)
+
+
+def told_of(error: BaseException) -> str:
+    """Return an exception in one line, and where it was raised unless that was here or by an import."""
+    text = " ".join(str(error).split())
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    if place.filename == __file__ or place.filename.startswith("<frozen importlib"):
+        return text
+    return f"{type(error).__name__}: {text} ({Path(place.filename).name}:{place.lineno})"

@@ -7,9 +7,8 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import nullcontext
-from dataclasses import asdict
+from contextlib import closing, nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 SEEDS = (0, 99)
 REPEAT_EVERY = 20
+# More than any machine has processors for.
+JOBS_MAX = 1024
 OF_ONE = ("shrink", "misfortunes", "streams", "stop_at", "trace", "pcap", "pcap_overwrite")
 EXAMPLES = """\
 Examples:
@@ -68,11 +69,11 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a name of --list, or MODULE:OBJECT (default: each one in turn)")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--seed", metavar="N", type=count_or_none, help="one seed")
+    which.add_argument("--seed", metavar="N", type=_seed, help="one seed")
     which.add_argument("--seeds", metavar="A-B", type=_range, help=f"seeds from A to B (default: {SEEDS[0]}-{SEEDS[1]})")
     which.add_argument("--list", action="store_true", help="list the scenarios")
     which.add_argument("--about", action="store_true", help="say what a simulated world replaces, and what it does not")
-    parser.add_argument("--jobs", metavar="N", type=count, default=1, help="run so many seeds side by side (default: 1)")
+    parser.add_argument("--jobs", metavar="N", type=_jobs, default=1, help="run so many seeds side by side (default: 1)")
     parser.add_argument("--minutes", metavar="M", type=_minutes, help="begin no more seeds after so many minutes")
     parser.add_argument("--ledger", metavar="FILE", type=Path, help="append outcomes to a file, and leave out seeds that are in it")
     parser.add_argument(
@@ -98,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do what is asked for; returns 1 when a seed failed."""
     from aerowire.base.errors import ConfigurationError
     from aerowire.simulation.scenarios.catalogue import SCENARIOS
-    from aerowire.tools.simulate.seeds import scenario_of
+    from aerowire.tools.simulate.seeds import RunRaisedError, scenario_of
 
     if arguments.about:
         print(ABOUT, end="")
@@ -115,7 +116,36 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_many(arguments, names)
     if arguments.seed is None or arguments.scenario is None:
         raise ConfigurationError(f"--{of_one[0].replace('_', '-')} is of one seed", where="simulate", expected="SCENARIO and --seed")
-    return _run_one(arguments)
+    try:
+        return _run_one(arguments)
+    except RunRaisedError as error:
+        print(f"RAISED: {error.told}")
+        print("\n".join([*_lines_of(error.events), _again(arguments)]))
+        return 1
+
+
+@dataclass
+class Totals:
+    """What the seeds of a run come to."""
+
+    passed: int = 0
+    failed: int = 0
+    simulated_s: float = 0.0
+    steps: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return self.passed + self.failed
+
+    def add(self, entry: Entry) -> None:
+        """Count a seed."""
+        from aerowire.tools.simulate.ledger import PASSED
+
+        self.passed += entry.outcome == PASSED
+        self.failed += entry.outcome != PASSED
+        self.simulated_s += entry.simulated_s
+        self.steps += entry.steps
 
 
 def _run_many(arguments: argparse.Namespace, names: list[str]) -> int:
@@ -124,43 +154,42 @@ def _run_many(arguments: argparse.Namespace, names: list[str]) -> int:
     from aerowire.tools.simulate.seeds import run_seeds
 
     first, last = (arguments.seed, arguments.seed) if arguments.seed is not None else arguments.seeds or SEEDS
-    ledger = Ledger(arguments.ledger, VERSION)
-    wanted = [(name, seed) for seed in range(first, last + 1) for name in names]
-    known = [entry for name, seed in wanted if (entry := ledger.find(name, seed)) is not None]
-    left = [(name, seed) for name, seed in wanted if ledger.find(name, seed) is None]
+    seeds = range(first, last + 1)
     begun_s = time.monotonic()
     end_s = None if arguments.minutes is None else begun_s + 60 * arguments.minutes
-
-    def tasks() -> Iterator[tuple[str, int, bool]]:
-        for name, seed in left:
-            yield name, seed, bool(arguments.repeat_every) and seed % arguments.repeat_every == 0
-
-    done: list[Entry] = []
-    with _progress() or nullcontext() as progress:
-        task = progress.add_task("seeds", total=len(left)) if progress is not None else None
-        for entry, events in run_seeds(tasks(), arguments.jobs, lambda: end_s is not None and time.monotonic() >= end_s):
-            ledger.add(entry)
-            done.append(entry)
-            if progress is not None and task is not None:
-                progress.update(task, advance=1)
-            if arguments.json:
-                print(json.dumps(asdict(entry), ensure_ascii=False), flush=True)
-            elif entry.outcome != PASSED:
-                print(_failure(entry, events), flush=True)
-    failed = [entry for entry in [*known, *done] if entry.outcome != PASSED]
+    done = Totals()
+    with Ledger(arguments.ledger, VERSION) as ledger, _progress() or nullcontext() as progress:
+        known = ledger.known(names, seeds)
+        left = (last + 1 - first) * len(names) - len(known)
+        task = progress.add_task("seeds", total=left) if progress is not None else None
+        tasks = (
+            (name, seed, bool(arguments.repeat_every) and seed % arguments.repeat_every == 0)
+            for seed in seeds
+            for name in names
+            if ledger.find(name, seed) is None
+        )
+        with closing(run_seeds(tasks, arguments.jobs, lambda: end_s is not None and time.monotonic() >= end_s)) as results:
+            for entry, events in results:
+                ledger.add(entry)
+                done.add(entry)
+                if progress is not None and task is not None:
+                    progress.update(task, advance=1)
+                if arguments.json:
+                    print(json.dumps(asdict(entry), ensure_ascii=False), flush=True)
+                elif entry.outcome != PASSED:
+                    print(_failure(entry, events), flush=True)
+    failed = [entry for entry in known if entry.outcome != PASSED]
     if not arguments.json:
         taken_s = time.monotonic() - begun_s
-        told = f"{len(known) + len(done) - len(failed)} passed, {len(failed)} failed"
+        told = f"{len(known) - len(failed) + done.passed} passed, {len(failed) + done.failed} failed"
         if known:
             told += f", of them {len(known)} by the ledger"
-        if len(done) < len(left):
-            told += f"; {len(left) - len(done)} not run"
-        simulated_s = sum(entry.simulated_s for entry in done)
-        print(f"{told}; {simulated_s:,.0f} simulated seconds, {sum(entry.steps for entry in done):,} steps in {taken_s:,.1f} s")
-        for entry in known:
-            if entry.outcome != PASSED:
-                print(f"by the ledger: {_failure(entry, {})}")
-    return int(bool(failed))
+        if done.count < left:
+            told += f"; {left - done.count:,} not run"
+        print(f"{told}; {done.simulated_s:,.0f} simulated seconds, {done.steps:,} steps in {taken_s:,.1f} s")
+        for entry in failed:
+            print(f"by the ledger: {_failure(entry, {})}")
+    return int(bool(failed or done.failed))
 
 
 def _run_one(arguments: argparse.Namespace) -> int:
@@ -168,10 +197,10 @@ def _run_one(arguments: argparse.Namespace) -> int:
     from aerowire.simulation.scenarios.run import Run, StoppedError
     from aerowire.simulation.scenarios.shrinking import shrink
     from aerowire.tools.simulate.capture import Capture
-    from aerowire.tools.simulate.seeds import execute, scenario_of
+    from aerowire.tools.simulate.seeds import execute, fails, plan_of
     from aerowire.tools.simulate.trace import Trace
 
-    plan = scenario_of(arguments.scenario).plan(arguments.seed)
+    plan = plan_of(arguments.scenario, arguments.seed)
     for name, whole in (("misfortunes", plan.misfortunes), ("streams", plan.streams)):
         if any(number >= len(whole) for number in getattr(arguments, name) or ()):
             raise ConfigurationError(
@@ -179,10 +208,10 @@ def _run_one(arguments: argparse.Namespace) -> int:
             )
     plan = plan.only(arguments.misfortunes, arguments.streams)
     if arguments.shrink:
-        if execute(plan).is_well:
+        if not fails(plan):
             print("it passes: there is nothing to shrink")
             return 0
-        misfortunes, streams = shrink(plan, lambda smaller: not execute(smaller).is_well)
+        misfortunes, streams = shrink(plan, fails)
         plan = plan.only(misfortunes, streams)
         arguments.misfortunes = _kept(arguments.misfortunes, misfortunes)
         arguments.streams = _kept(arguments.streams, streams)
@@ -200,10 +229,8 @@ def _run_one(arguments: argparse.Namespace) -> int:
         except StoppedError as stopped:
             print(f"stopped at {stopped}")
             print("\n".join(_lines_of(made[0].events)))
-            trace.packets()
             made[0].close()
             return 0
-        trace.packets()
     for misfortune in plan.misfortunes:
         print(f"misfortune: {misfortune}")
     print(f"{outcome.steps:,} steps, {outcome.packets:,} packets, {outcome.messages:,} messages, digest {outcome.digest:016x}")
@@ -211,8 +238,7 @@ def _run_one(arguments: argparse.Namespace) -> int:
         print("all rules were kept")
         return 0
     print(f"FAILED: {outcome.failure}")
-    print("\n".join(_lines_of(outcome.events)))
-    print(f"again: {_command(arguments.scenario, arguments.seed, arguments.misfortunes, arguments.streams)}")
+    print("\n".join([*_lines_of(outcome.events), _again(arguments)]))
     return 1
 
 
@@ -223,6 +249,10 @@ def _failure(entry: Entry, events: dict[str, list[str]]) -> str:
 
 def _lines_of(events: dict[str, list[str]]) -> list[str]:
     return [f"  {host}: {line}" for host, lines in sorted(events.items()) for line in lines]
+
+
+def _again(arguments: argparse.Namespace) -> str:
+    return f"again: {_command(arguments.scenario, arguments.seed, arguments.misfortunes, arguments.streams)}"
 
 
 def _command(scenario: str, seed: int, misfortunes: list[int] | None = None, streams: list[int] | None = None) -> str:
@@ -256,6 +286,18 @@ def _minutes(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number of minutes above 0, got {text}")
     return value
+
+
+def _seed(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,18}", text):
+        raise argparse.ArgumentTypeError(f"expected a whole number of at most 18 digits, got {text}")
+    return int(text)
+
+
+def _jobs(text: str) -> int:
+    if (jobs := count(text)) > JOBS_MAX:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {JOBS_MAX}, got {text}")
+    return jobs
 
 
 def _range(text: str) -> tuple[int, int]:

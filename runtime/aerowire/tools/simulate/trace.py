@@ -15,7 +15,7 @@ _PACKETS_MAX = 1 << 18
 
 
 class Trace:
-    """Writes to a file, or nothing where there is none."""
+    """Writes to a file, or nothing where there is none: events as they happen, at the end what is kept of packets, the last ones."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -35,8 +35,7 @@ class Trace:
             self._log = PacketLog(_PACKETS_MAX)
             network.add_trace(self._log)
 
-    def packets(self) -> None:
-        """Write what was kept of packets, the earlier ones left out where they are too many."""
+    def _packets(self) -> None:
         if self._file is None or self._log is None:
             return
         records = self._log.records()
@@ -52,7 +51,8 @@ class Trace:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._file is not None:
-            self._file.close()
+            with self._file:
+                self._packets()
 
 
 def _line(record: PacketRecord) -> str:
