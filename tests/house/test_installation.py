@@ -15,8 +15,8 @@ Installed = Callable[[str], Installation]
 
 # The packages that only extras bring, and the packages of ours whose modules all load with an extra.
 OPTIONAL = {"lxml": "codegen", "jinja2": "codegen", "scapy": "conformance", "pyarrow": "pcap", "pyspark": "spark", "pandas": "spark"}
-# Compared with in measurements, and declared by no extra for users.
-UNDECLARED = {"aerowire.tools.measure.measure_pyzmq": "zmq"}
+# Compared with in measurements, or there where pytest is, and declared by no extra for users.
+UNDECLARED = {"aerowire.tools.measure.measure_pyzmq": "zmq", "aerowire.simulation.pytest_plugin": "pytest"}
 COMPLETE = {
     "": r"aerowire\.(process|base|memory|ipc|logbuffer|protocol|system|driver|client|aio|tools|simulation|codecs\.(?!_?scapy|_?arrow))\b",
     "codegen": r"aerowire\.codegen\b",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "simulation.md"
 PLUGIN = "aerowire.simulation.pytest_plugin"
 HEAD = "import pytest\n"
 WORKS = """
@@ -158,3 +159,9 @@ def test_alone():
     assert {{name for name in sys.modules if name.startswith("aerowire.")}} == {{"aerowire.simulation", "{PLUGIN}"}}
 """
     assert "1 passed" in run(tmp_path, source)
+
+
+def test_what_the_documentation_shows_runs(tmp_path: Path) -> None:
+    world, fixture = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
+    subprocess.run([sys.executable, "-c", world], cwd=tmp_path, check=True, timeout=100)
+    assert "20 passed" in run(tmp_path, fixture)

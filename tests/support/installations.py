@@ -93,7 +93,7 @@ def _with_declared_packages(folder: Path, extra: str) -> Installation:
     (own,) = metadata.distributions(path=[str(site)], name="aerowire")
     names = frozenset(_needed([Requirement(text) for text in own.requires or ()], extra, set()))
     for name in names:
-        for source in _top_level_files(metadata.distribution(name)):
+        for source in top_level_files(metadata.distribution(name)):
             target = site / source.name
             if not target.exists():
                 target.symlink_to(source)
@@ -130,7 +130,7 @@ def _needed(requirements: list[Requirement], extra: str, seen: set[str]) -> Iter
             yield from _needed([Requirement(text) for text in found.requires or ()], one, seen)
 
 
-def _top_level_files(distribution: metadata.Distribution) -> set[Path]:
+def top_level_files(distribution: metadata.Distribution) -> set[Path]:
     """Return the files and folders of a distribution that stand in site-packages itself."""
     site = Path(str(distribution.locate_file("")))
     tops = {file.parts[0] for file in distribution.files or ()}

@@ -51,7 +51,6 @@ ParticipantT = TypeVar("ParticipantT", bound=Participant)
 class SimulatedWorld:
     """A clock that tells the true time, a network, and hosts with disks. Everything follows from the seed and what is done with it.
 
-
     A world is closed at the end of a `with`. `events` keeps the last events of each host, and whatever else is noted there.
     """
 
