@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
 
 class Application:
-    """A client process on a host, made anew after the last one has ended. `name` is for people, `pending` its last command."""
+    """A client process of a host's driver, made anew after the last one has ended. `name` is for people, `pending` its last command."""
 
     def __init__(self, host: SimulatedHost, name: str, **options: Any) -> None:
         self.name = name
         self.host = host
+        self.driver_process = host.driver_process
         self.client = host.connect(work=self.work, next_deadline_ns=self.next_deadline_ns, **options)
         self.pending: Pending[Any] | None = None
 

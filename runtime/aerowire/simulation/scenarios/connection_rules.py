@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Lives(Checker):
-    """A client ends when it is closed or killed, and neither it nor its driver gives it up while both of them run."""
+    """A client ends when it is closed or killed, or its driver is, and neither gives the other up while both of them run."""
 
     def on_ended(self, run: Run, application: Application) -> None:
-        if not application.client.has_ended and not run.was_held_up(application):
+        if not application.client.has_ended and not run.was_disturbed(application):
             where = f"{application.name} at {application.host.address}"
             raise ViolationError("what lives is not given up", "a client that goes on", application.what_it_waits_for(), where)
 
@@ -47,7 +47,7 @@ class Ends(Checker):
         life = run.life_of(incarnation)
         if life.is_closed:
             self._check(subscriber, life, number)
-        elif publisher.life is life and not publisher.has_ended and not run.was_held_up(publisher):
+        elif publisher.life is life and not publisher.has_ended and not run.was_disturbed(publisher):
             saw = f"the end after message {number}"
             where = f"{subscriber.name} at {subscriber.host.address}"
             raise ViolationError("a stream ends with its publisher", f"more of publisher {incarnation}, which goes on", saw, where)

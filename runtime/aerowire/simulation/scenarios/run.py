@@ -13,6 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN
+from aerowire.simulation.process import ProcessState
 from aerowire.simulation.scenarios.application import Application
 from aerowire.simulation.scenarios.checkers import CHECKERS, RECOVERY_NS, Checker
 from aerowire.simulation.scenarios.churn import Churner
@@ -147,12 +148,13 @@ class Run:
         """Return what is known of a publisher, which may have ended long ago."""
         return self._lives[incarnation]
 
-    def was_held_up(self, application: Application) -> bool:
-        """Return whether an application or its driver was ever paused or slow."""
-        host, process_ids = application.host, [application.client.process_id]
-        if host.has_driver:
-            process_ids.append(host.driver_process.identity.own_id())
-        return any(self._misfortunes.was_held_up(host, process_id) for process_id in process_ids)
+    def was_disturbed(self, application: Application) -> bool:
+        """Return whether an application or its driver was ever paused or slow, or its driver was killed."""
+        driver = application.driver_process
+        if driver.state is ProcessState.ENDED:
+            return True
+        process_ids = application.client.process_id, driver.identity.own_id()
+        return any(self._misfortunes.was_held_up(application.host, process_id) for process_id in process_ids)
 
     def host_of(self, stream: int, number: int) -> str:
         """Return the address of a stream's subscriber."""
