@@ -39,8 +39,8 @@ Drivers, clients and their network run in one thread and in virtual time; a seed
 A seed that fails tells what was expected and seen, the last events of each host, and the command that repeats it; --shrink looks for the
 fewest misfortunes and streams with which it fails. A --ledger keeps what was run: seeds in it are not run again by the same version.
 
-A --pcap holds every datagram once, as its socket sends it: with the addresses and the time of the simulated world, whatever becomes of it
-on the way. Copies that links make, and sends that fail, are not in it. It is pcapng, or classic pcap for a name that ends in .pcap.
+A --pcap holds every datagram once, as its socket sends it, with the addresses and the time of the simulated world, whatever becomes of it
+later. Copies that links make, and sends that fail, are not in it. It is pcapng, or classic pcap for a name that ends in .pcap.
 
 Exit codes: 0 all rules were kept; 1 a seed failed, or interrupted; 2 usage.
 """
