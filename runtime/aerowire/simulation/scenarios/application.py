@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aerowire.base.errors import RegistrationError
 from aerowire.base.units import INT64_MAX
+from aerowire.codecs.tables.errors import ErrorCode
 
 if TYPE_CHECKING:
     from aerowire.client import Pending
@@ -41,6 +43,18 @@ class Application:
     def next_deadline_ns(self) -> int:
         """Return when there is something to do though nothing has come."""
         return INT64_MAX
+
+    def take_answer(self) -> Any:
+        """Return what `pending` has brought; None while there is no answer, and where the driver wants it asked for again, later."""
+        if self.pending is None or not self.pending.poll():
+            return None
+        try:
+            return self.pending.result()
+        except RegistrationError as error:
+            if error.error_code != ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
+                raise
+            self.pending = None
+            return None
 
     def what_it_waits_for(self) -> str:
         """Return what is known of its state, for people."""

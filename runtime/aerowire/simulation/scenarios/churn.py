@@ -40,9 +40,10 @@ class Churner(Application):
             return 0
         self._due_ns = now_ns + self._draws.whole(50, 1_000) * MS
         if self.pending is not None:
-            if not self.pending.poll():
+            if (thing := self.take_answer()) is not None:
+                self._keep(thing)
+            elif self.pending is not None:
                 return 0
-            self._keep(self.pending.result())
         for thing, value in self._kept:
             self._check(thing, value)
         self.pending = self._add()

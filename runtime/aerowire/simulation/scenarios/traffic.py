@@ -109,7 +109,10 @@ class Publisher(Application):
         return self._due_ns
 
     def work(self) -> int:
+        now_ns = self.host.clock.now_ns()
         if self.pending is None:
+            if now_ns < self._due_ns:
+                return 0
             channel, stream_id = channel_of(self.stream), STREAM_ID + self.stream.number
             aeron = self.client.aeron
             # The driver unblocks claims of publications that are not exclusive.
@@ -117,11 +120,11 @@ class Publisher(Application):
             self.pending = add(channel, stream_id)
             return 1
         if self._publication is None:
-            if not self.pending.poll():
-                self._due_ns = self.host.clock.now_ns() + _RETRY_NS
-                return 0
-            self._publication = self.pending.result()
-        return self._send_due(self._publication, self.host.clock.now_ns())
+            self._publication = self.take_answer()
+        if self._publication is None:
+            self._due_ns = now_ns + _RETRY_NS
+            return 0
+        return self._send_due(self._publication, now_ns)
 
     def _send_due(self, publication: ExclusivePublication | Publication, now_ns: int) -> int:
         done = 0
@@ -211,24 +214,26 @@ class Subscriber(Application):
         return self._due_ns
 
     def work(self) -> int:
+        is_paused = self._due_ns != INT64_MAX and self.host.clock.now_ns() < self._due_ns
         if self.pending is None:
+            if is_paused:
+                return 0
             channel = channel_of(self.stream, self.stream.subscribers[self.number])
             self.pending = self.client.aeron.async_add_subscription(
                 channel, STREAM_ID + self.stream.number, unavailable_image_handler=self._on_unavailable
             )
             return 1
         if self._subscription is None:
-            if not self.pending.poll():
-                return 0
-            self._subscription = self.pending.result()
-        if self._subscription.is_closed:
+            self._subscription = self.take_answer()
+        if self._subscription is None or self._subscription.is_closed:
+            self._due_ns = INT64_MAX if self.pending is not None else self.host.clock.now_ns() + _RETRY_NS
             return 0
         while self._going:
             image_id = self._going.pop()
             self._gone.add(image_id)
             if image_id in self._last:
                 self._listener.on_image_gone(self, *self._last[image_id])
-        if self._due_ns != INT64_MAX and self.host.clock.now_ns() < self._due_ns:
+        if is_paused:
             return 0
         done = sum(self._poll(image) for image in self._subscription.images)
         self._due_ns = self.host.clock.now_ns() + self._poll_ns if self._poll_ns and done else INT64_MAX
