@@ -23,6 +23,8 @@ def test_a_world(simulated_world, simulation_seed):
     other = host.connect()
     other.complete(other.aeron.async_add_publication("aeron:udp?endpoint=10.0.0.2:40001", 1))
     other.kill()
+    host.new_process("not started")
+    host.driver_process.slow(1000)
     host.driver_process.pause()
 """
 FAILS = """

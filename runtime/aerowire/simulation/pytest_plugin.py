@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -80,6 +79,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
         return
     report = outcome.get_result()
     if report.failed:
+        import shlex
+
         item.stash[_HAS_FAILED] = True
         again = f"again: pytest {shlex.quote(item.nodeid)} --simulation-seed {record.seed}"
         report.sections.append(("simulated world", "\n".join([*record.lines(), again])))

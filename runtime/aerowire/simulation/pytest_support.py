@@ -61,7 +61,8 @@ def end_clients(world: SimulatedWorld) -> list[str]:
     for process in (process for host in world.hosts for process in host.processes):
         if process.state is ProcessState.PAUSED:
             process.resume()
-        process.slow(0)
+        if process.state is ProcessState.RUNNING:
+            process.slow(0)
     for host in world.hosts:
         for client in host.clients:
             client.close()

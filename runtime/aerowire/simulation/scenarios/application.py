@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerowire.base.errors import RegistrationError
+from aerowire.base.errors import ClosedError, DriverTimeoutError, RegistrationError
 from aerowire.base.units import INT64_MAX
 from aerowire.codecs.tables.errors import ErrorCode
 
@@ -20,7 +20,7 @@ class Application:
         self.name = name
         self.host = host
         self.driver_process = host.driver_process
-        self.client = host.connect(work=self.work, next_deadline_ns=self.next_deadline_ns, **options)
+        self.client = host.connect(work=self._work, next_deadline_ns=self.next_deadline_ns, **options)
         self.pending: Pending[Any] | None = None
 
     @property
@@ -72,6 +72,14 @@ class Application:
     def work(self) -> int:
         """Do what is due; return how much was done."""
         raise NotImplementedError
+
+    def _work(self) -> int:
+        try:
+            return self.work()
+        except (ClosedError, DriverTimeoutError):
+            if not self.has_ended:
+                raise
+            return 0  # its driver has gone, or has given it up: another one is started
 
     def state(self) -> str:
         """Return what is known of it while its client works, for people."""
