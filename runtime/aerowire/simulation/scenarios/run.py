@@ -41,6 +41,8 @@ OPTIONS: dict[str, Any] = {
     # What is missing is asked for again each 20 ms: by default each 100 us, which fills a network whose packets take long.
     "nak_unicast_delay_ns": "200us",
 }
+# After it drivers have given up the clients that were killed. Until then a subscription of theirs stops those beside it on the same image.
+FORGETTING_NS = 6 * SECOND
 # How often ended applications are started again.
 SUPERVISION_NS = 500 * MS
 # After it each side of a stream has noticed that the other one has gone.
@@ -226,6 +228,7 @@ class Run:
         self._received_before = dict(self._received)
         self._publishers_end = False
         deadline_ns = self.world.clock.now_ns() + RECOVERY_NS
+        self._run_until(self.world.clock.now_ns() + FORGETTING_NS)
         while self.world.clock.now_ns() < deadline_ns and not self._has_recovered():
             self._run_until(min(self.world.clock.now_ns() + SECOND, deadline_ns))
         for checker in self._checkers:
