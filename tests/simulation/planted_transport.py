@@ -35,7 +35,7 @@ class Planted:
 
 
 PROGRESS = "what lives makes progress"
-CONNECTED = "what lives is connected"
+CONNECTED = "a running application is connected"
 FAULTS = (
     Planted("nak-never-sent", "mild", (PROGRESS,)),
     Planted("limit-of-the-fastest-subscriber", "quiet", ("positions keep to their limits",)),
@@ -43,9 +43,9 @@ FAULTS = (
     Planted("end-told-early", "partitions", ("a stream ends with its last message",)),
     Planted("counter-reused-at-once", "quiet", ("a freed counter rests before it has a new owner",)),
     Planted("living-claim-unblocked", "quiet", ("messages arrive contiguous and in order",)),
-    Planted("dead-clients-publication-kept", "crashes", ("the dead leave nothing behind", "what has gone is not connected")),
+    Planted("dead-clients-publication-kept", "crashes", ("the dead leave nothing behind", "one side alone is not connected")),
     Planted("status-message-to-the-wrong-address", "quiet", (PROGRESS, CONNECTED)),
-    Planted("wall-clock-for-a-timeout", "partitions", ("what lives is not given up",)),
+    Planted("wall-clock-for-a-timeout", "partitions", ("a running client is not given up",)),
 )
 
 

@@ -49,7 +49,7 @@ def test_a_client_that_is_given_up_is_found() -> None:
                         counters.set_value(info.counter_id, 0)
 
     failure = fail(PAIR, Meddling, Lives)
-    assert "what lives is not given up: at subscriber 0 of stream 0 at 10.0.0." in failure
+    assert "a running client is not given up: at subscriber 0 of stream 0 at 10.0.0." in failure
     assert "its client has ended" in failure
 
 
@@ -68,13 +68,13 @@ def test_what_is_not_connected_is_found() -> None:
         def on_recovered(self, run: Run) -> None:
             run.subscribers()[0].close()
 
-    assert "what lives is connected: at subscriber 0 of stream 0" in fail(PAIR, Meddling, Connections)
+    assert "a running application is connected: at subscriber 0 of stream 0" in fail(PAIR, Meddling, Connections)
 
 
 def test_what_is_connected_to_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "PARTED_NS", 1 * MS)
     failure = fail(PAIR, Connections)
-    assert "what has gone is not connected: at subscriber 0 of stream 0" in failure
+    assert "one side alone is not connected: at subscriber 0 of stream 0" in failure
     assert "no connection without its other side" in failure
 
 

@@ -1,4 +1,4 @@
-"""Rules of connections: what lives is connected, what has gone is not, and a stream that ends in good order ends with its last message."""
+"""Rules of connections: two running sides are connected, one alone is not, and a stream ends with its publisher and its last message."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Lives(Checker):
-    """A client ends when it is closed or killed, or its driver is, and neither gives the other up while both of them run."""
+    """A client ends when it is closed or killed; it is not given up unless it or its driver was held up, or its driver was killed."""
 
     def on_ended(self, run: Run, application: Application) -> None:
         if not application.client.has_ended and not run.was_disturbed(application):
             where = f"{application.name} at {application.host.address}"
-            raise ViolationError("what lives is not given up", "a client that goes on", application.what_it_waits_for(), where)
+            raise ViolationError("a running client is not given up", "a client that goes on", application.what_it_waits_for(), where)
 
 
 class Connections(Checker):
@@ -29,18 +29,18 @@ class Connections(Checker):
         for application in (*run.publishers(), *run.subscribers()):
             if not application.is_connected:
                 where = f"{application.name} at {application.host.address}"
-                raise ViolationError("what lives is connected", "a connection", application.what_it_waits_for(), where)
+                raise ViolationError("a running application is connected", "a connection", application.what_it_waits_for(), where)
 
     def on_parted(self, run: Run) -> None:
         for application in (*run.publishers(), *run.subscribers()):
             if not application.has_ended and application.is_connected:
                 where = f"{application.name} at {application.host.address}"
                 expected = "no connection without its other side"
-                raise ViolationError("what has gone is not connected", expected, application.what_it_waits_for(), where)
+                raise ViolationError("one side alone is not connected", expected, application.what_it_waits_for(), where)
 
 
 class Ends(Checker):
-    """A stream ends when its publisher does, and not before its last message: in good order unless a fault has cut the stream off."""
+    """A stream ends when its publisher does, and not before the last message of a publisher that was closed in good order."""
 
     def on_end_of_stream(self, run: Run, subscriber: Subscriber, incarnation: int, number: int) -> None:
         publisher = run.publisher_of(subscriber.stream)

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 POSITIONS = (CounterType.SND_POS, CounterType.RCV_HWM, CounterType.SUB_POS, CounterType.RCV_POS, CounterType.PUB_POS)
 # Of publishers, senders and receivers alike: half a term.
 WINDOW = TERM_LENGTH_MIN // 2
-# The last message before a limit ends behind it, or the padding of the term that it does not fit: an eighth of a term, and the headers of
-# the fragments that it is cut into.
+# The last message before a limit may end behind it, and so may padding in its place. It has an eighth of a term, and headers of fragments.
 LONGEST = TERM_LENGTH_MIN // 8 + 512
-# What of a stream is never further than what else. The limit of a publication is not among the limits: see POSITIONS.
+# Of the counters of a stream: a type, the type that bounds it, and by how much it may be beyond. PUB_LMT bounds nothing: see POSITIONS.
 BOUNDS = (
     (CounterType.SND_POS, CounterType.SND_LMT, LONGEST),
     (CounterType.SND_POS, CounterType.PUB_POS, 0),
@@ -37,7 +36,7 @@ BOUNDS = (
 
 
 class Counters(Checker):
-    """Every counter of every driver that lives, after every step in which the driver had a turn: as it has after any work on its host."""
+    """Looks at every running driver after each step in which it had a turn, as it has after any work on its host."""
 
     def __init__(self) -> None:
         self._watched: dict[str, WatchedDriver] = {}
