@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
+from aerowire.base.errors import RegistrationError
+from aerowire.client import Aeron
 from aerowire.codecs.tables.counters import CounterType
+from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.simulation.scenarios import run as runs
 from aerowire.simulation.scenarios import traffic
 from aerowire.simulation.scenarios.checkers import CHECKERS, Checker, Connections, Ends, Leftovers, Lives
@@ -37,6 +41,46 @@ def test_publishers_that_end_are_followed_by_others() -> None:
     # Those that ended did so after 20 messages, and the last one goes on until the end of all.
     assert [run.life_of(number + 1).sent for number in range(len(starts) - 1)] == [20] * (len(starts) - 1)
     assert {place for _, place in run.received_since_recovery()} == {0, 1, 2}
+
+
+class Refused:
+    """A command that the driver has refused."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        self._code = code
+        self.is_done = True
+
+    def poll(self) -> bool:
+        return True
+
+    def result(self) -> None:
+        raise RegistrationError("the endpoint is closing", error_code=self._code)
+
+
+def refuse_first(monkeypatch: pytest.MonkeyPatch, code: ErrorCode) -> list[str]:
+    """Let the first command that adds a publication be refused; return the channels of all such commands."""
+    asked: list[str] = []
+    add = Aeron.async_add_exclusive_publication
+
+    def adding(aeron: Aeron, channel: str, stream_id: int) -> Any:
+        asked.append(channel)
+        return Refused(code) if len(asked) == 1 else add(aeron, channel, stream_id)
+
+    monkeypatch.setattr(Aeron, "async_add_exclusive_publication", adding)
+    return asked
+
+
+def test_what_a_driver_cannot_give_now_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = refuse_first(monkeypatch, ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE)
+    outcome = Run(PAIR.plan(1)).execute()
+    assert outcome.is_well, outcome.failure
+    assert len(asked) == 2
+
+
+def test_what_a_driver_refuses_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_first(monkeypatch, ErrorCode.INVALID_CHANNEL)
+    with pytest.raises(RegistrationError, match="the endpoint is closing"):
+        Run(PAIR.plan(1)).execute()
 
 
 def test_a_client_that_is_given_up_is_found() -> None:

@@ -170,7 +170,7 @@ class Publisher(Application):
 
 
 class Listener(Protocol):
-    """What is told of what comes to a subscriber. `number` is that of the last message of an image, from a publisher's `incarnation`."""
+    """Hears of a subscriber's messages, and of ends of its images: `number` is that of the last message of a publisher's `incarnation`."""
 
     def on_message(self, subscriber: Subscriber, message: bytes) -> None:
         """A message has come, contiguous and unchanged."""
