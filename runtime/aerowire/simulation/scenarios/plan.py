@@ -15,7 +15,7 @@ from aerowire.simulation.scenarios.ranges import check_scenario
 
 MS, SECOND = 1_000_000, 1_000_000_000
 Range = tuple[float, float]
-# Of the drivers of all scenarios.
+# How long the drivers of all scenarios let the id of a freed counter rest.
 REUSE_TIMEOUT_MS = 1_000
 
 

@@ -18,7 +18,7 @@ class Capture:
 
     def __init__(self, path: Path | None, *, overwrites: bool) -> None:
         """Raises StorageError for a file that is there, unless it may be replaced."""
-        if path is not None and path.exists() and not overwrites:
+        if path is not None and path.is_file() and not overwrites:  # a pipe may be there
             hint = "give another file, or --pcap-overwrite to replace it"
             raise StorageError("the capture's file is there", where=str(path), expected="a file that can be made", hint=hint)
         self._path = path
