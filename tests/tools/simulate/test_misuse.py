@@ -18,7 +18,7 @@ from aerowire.base.errors import ConfigurationError
 from aerowire.base.version import VERSION
 from aerowire.simulation.scenarios.plan import Kind, Scenario
 from aerowire.tools.main import main
-from aerowire.tools.simulate.ledger import FAILED, LOST, PASSED, Entry, Ledger
+from aerowire.tools.simulate.ledger import FAILED, LOST, PASSED, RAISED, Entry, Ledger
 from tests.support import proc
 from tests.support.waiting import wait_until
 
@@ -118,6 +118,23 @@ def test_what_an_application_raises_shows_the_last_events(
     assert "\nagain: aerowire simulate users_own:MINE --seed 1" in out
     if "--trace" in options:
         assert " sent 10.0.0." in (folder / "trace.txt").read_text()
+
+
+def test_what_a_checker_raises_is_kept_in_the_ledger(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("a mistake of a checker")
+
+    monkeypatch.setattr("aerowire.simulation.scenarios.checkers.Progress.on_recovered", fail)
+    assert main(["simulate", "users_own:MINE", "--seeds", "1-2", "--ledger", "ledger"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    told = "KeyError: 'a mistake of a checker' (test_misuse.py:"
+    assert lines[0].startswith(f"users_own:MINE, seed 1: RAISED: {told}")
+    assert lines[-1].startswith("0 passed, 2 failed; ")
+    kept = [json.loads(line) for line in (folder / "ledger").read_text().splitlines()]
+    assert [(entry["seed"], entry["outcome"]) for entry in kept] == [(1, RAISED), (2, RAISED)]
+    assert all(entry["told"].startswith(told) for entry in kept)
 
 
 @pytest.mark.parametrize(
