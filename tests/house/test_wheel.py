@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hatch_build
+from aerowire.base.version import VERSION
 
 ROOT = Path(hatch_build.ROOT)
 
@@ -15,6 +16,7 @@ ROOT = Path(hatch_build.ROOT)
 @pytest.fixture(scope="module")
 def contents(wheel: Path) -> set[str]:
     assert "py3-none-any" not in wheel.name
+    assert wheel.name.startswith(f"aerowire-{VERSION}-")
     return set(zipfile.ZipFile(wheel).namelist())
 
 

@@ -5,7 +5,6 @@ The drivers themselves pass over keys that they do not know and values that they
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 
 from aerowire.base import units
@@ -128,7 +127,9 @@ CHANNEL_KEYS: Mapping[str, Callable[[str, str], None]] = {
 def _check_parameter(uri: str, key: str, value: str) -> None:
     check = CHANNEL_KEYS.get(key)
     if check is None:
-        close = difflib.get_close_matches(key, CHANNEL_KEYS, n=1)
+        from difflib import get_close_matches  # slow to load, and only a mistake needs it
+
+        close = get_close_matches(key, CHANNEL_KEYS, n=1)
         raise UnknownChannelKeyError(
             "channel URI has an unknown parameter",
             where=uri,

@@ -5,7 +5,6 @@ Driver, archive and cluster have the same language, each with its own events and
 
 from __future__ import annotations
 
-import difflib
 import enum
 import re
 from collections.abc import Mapping, Sequence
@@ -78,7 +77,9 @@ class EventVocabulary(Generic[Code]):
         try:
             return frozenset({self._codes(int(word)) if word.isdecimal() else self._codes[word]})
         except (KeyError, ValueError):
-            close = difflib.get_close_matches(word.upper(), [*self._codes.__members__, *map(str.upper, self._sets)], n=1)
+            from difflib import get_close_matches  # slow to load, and only a mistake needs it
+
+            close = get_close_matches(word.upper(), [*self._codes.__members__, *map(str.upper, self._sets)], n=1)
             raise ConfigurationError(
                 "no event has this name or number",
                 where=where,

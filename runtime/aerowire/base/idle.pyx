@@ -6,8 +6,6 @@ Aeron: Configuration.agentIdleStrategy, aeron_agent.c.  An instance belongs to o
 from libc.stdint cimport INT64_MAX, int64_t
 from posix.time cimport nanosleep, timespec
 
-import difflib
-
 from aerowire.base.errors import ConfigurationError
 from aerowire.base.atomics cimport cpu_relax, load_relaxed_i64
 from aerowire.base.whole_numbers cimport int64_of
@@ -259,7 +257,9 @@ def idle_strategy(str name, *arguments, where=None) -> IdleStrategy:
     """
     strategy = _STRATEGIES.get(name.rpartition(".")[2])
     if strategy is None:
-        close = difflib.get_close_matches(name, list(_STRATEGIES), n=1)
+        from difflib import get_close_matches  # slow to load, and only a mistake needs it
+
+        close = get_close_matches(name, list(_STRATEGIES), n=1)
         raise ConfigurationError("unknown idle strategy", where=where, expected=f"one of {', '.join(IDLE_STRATEGY_NAMES)}", actual=repr(name),
                                  hint=f"did you mean '{close[0]}'?" if close else "backoff spares the processor, noop and spin take all of one")
     limit = _ARGUMENT_LIMITS.get(strategy, 0)

@@ -6,7 +6,6 @@ priority wins: keyword, property, environment, default.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
@@ -256,10 +255,10 @@ def _expected(option: Option) -> str:
 
 def _unknown(name: str, known: Iterable[str]) -> UnknownOptionError:
     names = list(known)
+    from difflib import get_close_matches  # slow to load, and only a mistake needs it
+
     # Less alike, names that only share their words would be suggested.
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.75) or difflib.get_close_matches(
-        PROPERTY_PREFIX + name, names, n=1, cutoff=0.75
-    )
+    close = get_close_matches(name, names, n=1, cutoff=0.75) or get_close_matches(PROPERTY_PREFIX + name, names, n=1, cutoff=0.75)
     return UnknownOptionError(
         "there is no such option",
         where=name,

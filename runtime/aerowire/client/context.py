@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -128,7 +127,9 @@ class ClientContext:
         known = {entry.name for entry in fields(cls)}
         for name in options:
             if name not in known:
-                close = difflib.get_close_matches(name, sorted(known), n=1)
+                from difflib import get_close_matches  # slow to load, and only a mistake needs it
+
+                close = get_close_matches(name, sorted(known), n=1)
                 raise UnknownOptionError(
                     "a client has no such option",
                     where="Aeron.connect",
