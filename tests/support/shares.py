@@ -16,6 +16,7 @@ SPARK = (
     "tests/codegen/sbe/targets/test_record_batches.py",
     "tests/pcap/spark/test_source.py",
     "tests/pcap/spark/test_stream.py",
+    "tests/pcap/spark/test_workers.py",
     "tests/pcap/analysis/test_spark_analysis.py",
     "tests/pcap/archive/test_spark_archive.py",
     "tests/pcap/commands/test_spark.py",

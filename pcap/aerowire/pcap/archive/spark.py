@@ -24,6 +24,7 @@ from aerowire.pcap.archive.planning import Planner
 from aerowire.pcap.archive.reading import Part, read_part
 from aerowire.pcap.archive.table import FRAME_SCHEMA
 from aerowire.pcap.arrays.spark_schema import schema_ddl
+from aerowire.pcap.workers import keep_what_is_loaded
 
 FORMAT = "aeron_archive"
 CHUNK_LENGTH = 2 << 20  # larger batches cost more on their way to the JVM than they save here
@@ -45,9 +46,11 @@ class ArchiveSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
+        keep_what_is_loaded()
         return schema_ddl(Settings.parse(self.options).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        keep_what_is_loaded()
         return ArchiveReader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
@@ -67,6 +70,7 @@ class PartReader:
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield a part's rows."""
+        keep_what_is_loaded()
         assert isinstance(partition, RecordedPart)
         settings = self.settings
         if settings.content == "recordings":

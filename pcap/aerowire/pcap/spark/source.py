@@ -50,6 +50,7 @@ from aerowire.pcap.spark.options import Settings
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import PACKET_INDEX, PAYLOAD, SCHEMA
 from aerowire.pcap.where import Condition
+from aerowire.pcap.workers import keep_what_is_loaded
 
 FORMAT = "aeron_pcap"
 ROWS_SENT = 1 << 13  # at a time: larger batches cost more on their way to the JVM
@@ -73,6 +74,7 @@ class CaptureSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
+        keep_what_is_loaded()
         settings = Settings.parse(self.options)
         if settings.statistics:
             return ", ".join(f"{name} {kind}" for name, kind in STATISTICS_COLUMNS.items())
@@ -81,6 +83,7 @@ class CaptureSource(DataSource):
         return schema_ddl(pa.schema([SCHEMA.field(name) for name in settings.columns]))
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        keep_what_is_loaded()
         return CaptureReader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
@@ -93,6 +96,7 @@ class FilteringCaptureSource(CaptureSource):
     """The same, for sessions in which Spark hands filters to data sources."""
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        keep_what_is_loaded()
         return FilteringCaptureReader(self.options, schema)
 
 
@@ -132,6 +136,7 @@ class CaptureReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield a part's frames."""
+        keep_what_is_loaded()
         assert isinstance(partition, FilePart)
         part = partition.part
         if not Path(part.path).is_absolute() and not Path(part.path).exists():

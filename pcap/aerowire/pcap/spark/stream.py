@@ -30,6 +30,7 @@ from aerowire.pcap.reading.resolved import opened
 from aerowire.pcap.spark.offsets import BEGINNING, Reached
 from aerowire.pcap.spark.source import CaptureReader
 from aerowire.pcap.statistics import Statistics
+from aerowire.pcap.workers import keep_what_is_loaded
 
 FILES = "files"
 NOTHING_KNOWN = Facts(frozenset(), Terms())
@@ -105,6 +106,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the frames of what a file has grown by."""
+        keep_what_is_loaded()
         assert isinstance(partition, GrownPart)
         capture = self._reader.capture(partition.path)
         with opened(partition.path, capture.request, extent=partition.extent, facts=NOTHING_KNOWN) as part:
