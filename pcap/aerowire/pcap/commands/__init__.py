@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 
 from aerowire.pcap.commands import export, frames, index, loss, replay, report, streams, summary
@@ -10,6 +11,8 @@ from aerowire.pcap.commands.shared import EXIT_CODES, complain
 from aerowire.pcap.extras import EXTRAS, missing_package
 
 Run = Callable[[argparse.Namespace], int]
+# So many threads does NumPy start for products of matrices. Here there are none, and each thread spins for a while before it sleeps.
+MATRIX_THREADS = "OPENBLAS_NUM_THREADS"
 SUBCOMMANDS = (summary, streams, frames, loss, report, export, index, replay)
 
 
@@ -26,13 +29,14 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     for subcommand in SUBCOMMANDS:
         subcommand.add(inner)
     for added in inner.choices.values():
-        added.set_defaults(run=_naming_extras(added.get_default("run")))
+        added.set_defaults(run=_prepared(added.get_default("run")))
 
 
-def _naming_extras(run: Run) -> Run:
-    """Wrap a subcommand: a package that it needs and that is not installed becomes an error that names the extra with it."""
+def _prepared(run: Run) -> Run:
+    """Wrap a subcommand: NumPy starts without threads, and an error about a package that is not installed names the extra with it."""
 
     def wrapped(arguments: argparse.Namespace) -> int:
+        os.environ.setdefault(MATRIX_THREADS, "1")
         try:
             return run(arguments)
         except ModuleNotFoundError as error:
