@@ -41,8 +41,11 @@ class Installation:
         return str(self.folder / "bin" / name)
 
     def run(self, *command: str, cwd: Path, timeout: float = 230) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, without what the running environment puts into the variables."""
-        hidden = ("PYTHONPATH", "VIRTUAL_ENV", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME")
+        """Run a command to its end, without what the running environment puts into the variables.
+
+        Bytecode stands beside its source: that of the linked packages is there already, and no folder of bytecode has it for this path.
+        """
+        hidden = ("PYTHONPATH", "PYTHONPYCACHEPREFIX", "VIRTUAL_ENV", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME")
         environment = {name: value for name, value in os.environ.items() if name not in hidden}
         environment["PATH"] = f"{self.folder / 'bin'}{os.pathsep}{environment['PATH']}"
         return subprocess.run(

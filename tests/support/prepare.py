@@ -1,13 +1,15 @@
 """Prepare a run of all tests: `python -m tests.support.prepare` makes once what each worker would otherwise make for itself.
 
 It writes the bytecode of the tests, in which pytest replaces each assertion by one that explains its failure, and the files that let
-Spark start faster (spark_start.py).
+Spark start faster (spark_start.py). It removes the bytecode of what earlier runs imported from folders of their own.
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.support import spark_start
@@ -21,7 +23,15 @@ def collect() -> subprocess.Popen[bytes] | None:
     return subprocess.Popen(command, cwd=spark_start.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
+def forget() -> None:
+    """Remove the bytecode of files in the folder of temporary files: no two runs have one of the same path."""
+    if sys.pycache_prefix is not None:
+        temporary = Path(tempfile.gettempdir()).resolve()
+        shutil.rmtree(Path(sys.pycache_prefix) / temporary.relative_to(temporary.anchor), ignore_errors=True)
+
+
 if __name__ == "__main__":
+    forget()
     collecting = collect()
     spark_start.make()
     if collecting is not None:
