@@ -79,7 +79,7 @@ LINE_EVERY = 10  # modules, on the terminal of a pip that hides the lines of the
 SANITIZE_CHOICES = ("thread", "address", "address,undefined", "address,undefined,coverage")
 # Calls into tests/fuzz/engine.c, one for each basic block and one for each comparison.
 COVERAGE_FLAG = "-fsanitize-coverage=trace-pc,trace-cmp"
-COMPILE_FLAGS = ("-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fvisibility=hidden", "-Wall")
+COMPILE_FLAGS: tuple[str, ...] = ("-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fvisibility=hidden", "-Wall")
 # Cython's output compares signed with unsigned and leaves unused statics behind; neither says anything about our code.
 QUIET_FLAGS = ("-Wno-unused-function", "-Wno-sign-compare", "-Wno-unreachable-code", "-Wno-unused-variable")
 
