@@ -7,6 +7,7 @@ and class by itself is not part of the interface.  `constructors` compares what 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,20 +27,28 @@ CYTHON_NAMES = (
     r".*\.__buffer__",  # the slot shows as a method from Python 3.12 on
 )
 
+# A line that begins to import something, from the package or module that it names first.
+IMPORT = re.compile(r"^\s*(?:from|import)\s+([\w.]+)", re.MULTILINE)
 # Beside the packages, these hold Python that imports native modules.
 USERS = ("codegen", "tests", "benchmarks", "examples")
 
 
-def imported_from_python() -> set[str]:
-    """Return the dotted name of everything that a `.py` or `.pyi` of the tree imports."""
-    found = set()
+def imported_from_python(modules: set[str]) -> set[str]:
+    """Return those of the dotted names that a `.py` or `.pyi` of the tree imports."""
+    found: set[str] = set()
     for path in [path for root in (*hatch_build.SOURCE_ROOTS, *USERS) for path in (hatch_build.ROOT / root).rglob("*.py*")]:
-        if path.suffix in {".py", ".pyi"}:
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Import):
-                    found |= {each.name for each in node.names}
-                elif isinstance(node, ast.ImportFrom) and not node.level:
-                    found |= {str(node.module), *(f"{node.module}.{each.name}" for each in node.names)}
+        if path.suffix not in {".py", ".pyi"}:
+            continue
+        text, missing = path.read_text(), modules - found
+        homes = missing | {name.rpartition(".")[0] for name in missing}
+        # To parse all files takes seconds, and most import none of those that are still to be found.
+        if homes.isdisjoint(IMPORT.findall(text)):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                found |= missing.intersection(each.name for each in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found |= missing.intersection([str(node.module), *(f"{node.module}.{each.name}" for each in node.names)])
     return found
 
 
@@ -48,8 +57,9 @@ def misplaced_stubs() -> list[str]:
 
     A module that only other native modules cimport has its .pxd; its stub would have no reader.
     """
-    imported, found = imported_from_python(), []
-    for name, path in hatch_build.find_modules([]).items():
+    native = hatch_build.find_modules([])
+    imported, found = imported_from_python(set(native)), []
+    for name, path in native.items():
         has_stub = path.with_suffix(".pyi").exists()
         if has_stub != (name in imported):
             found.append(f"{name}: a .pyi, but no Python module imports it" if has_stub else f"{name}: no .pyi beside its .pyx")
