@@ -28,7 +28,7 @@ from aerowire.client import Aeron, FragmentAssembler
 from aerowire.driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
-from tests.support.waiting import wait_until as until
+from tests.support.waiting import rest, wait_until as until
 
 def poll_of(way, subscription, out):
     def take(buffer, offset, length, header):
@@ -72,6 +72,7 @@ with MediaDriver.launch(aeron_dir=directory, **options) as driver:
                 poll()
                 if goes_on:
                     publication.offer(b"after")
+            rest()
 
         until(lambda: errors, "the client is not told", work=use)
         (error,) = errors
