@@ -23,9 +23,12 @@ SANITIZE_VARIABLE = "AEROWIRE_SANITIZE"  # how the modules under test were built
 hypothesis.settings.register_profile("aerowire", deadline=None)
 hypothesis.settings.load_profile("aerowire")
 SEED = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
+GARBAGE_OBJECTS = 20_000  # new ones that the collector waits for, of Python's 700
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")  # the name of the one that this process is
 for spark_variable, spark_value in spark_start.environment().items():
     os.environ.setdefault(spark_variable, spark_value)
+# Nothing here multiplies matrices: the threads that NumPy starts for that would spin for longer than a command takes to load it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 # What nohup, or a shell that puts the run into the background, tells it to ignore.
@@ -74,9 +77,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    # Thousands of collected tests stay to the end: the collector need not look at them again and again.
+    # Thousands of collected tests stay to the end: the collector need not look at them, nor so often at what tests make.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(GARBAGE_OBJECTS, 10, 10)
     if session.items and not WORKER and any(name.startswith("aerowire.") for name in sys.modules):
         refuse_stale_modules(set(sys.modules))
 

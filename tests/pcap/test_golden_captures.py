@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scapy.all import rdpcap
 from scapy.layers.inet import UDP
+from scapy.utils import rdpcap
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, FRAME_DECODERS, FrameType
 from aerowire.codecs.scapy.transport import aeron_frames
