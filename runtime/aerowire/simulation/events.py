@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
 
-EVENTS_KEPT = 6  # of each host: what led to a failure fits on a screen
+EVENTS_KEPT = 8  # of each host: what led to a failure fits on a screen
 _NS_PER_SECOND = 1e9
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass
@@ -49,7 +49,6 @@ SUPERVISION_NS = 500 * MS
 PARTED_NS = 10 * SECOND
 # After it a driver has noticed that a client has gone, and let go of all that was its own.
 END_NS = 30 * SECOND
-EVENTS_KEPT = 6
 
 
 class StoppedError(Exception):
@@ -91,9 +90,8 @@ class Run:
         self.world = SimulatedWorld(seed=plan.seed)
         self._checkers = [checker() for checker in checkers]
         self._stop_at = stop_at
-        self._on_event = on_event
+        self.world.events.on_event = on_event
         self._begun_ns = self.world.clock.now_ns()
-        self._events: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=EVENTS_KEPT))
         self._files: dict[str, frozenset[str]] = {}
         self._ports: dict[str, frozenset[tuple[str, int]]] = {}
         self._counters: dict[str, frozenset[int]] = {}
@@ -116,7 +114,7 @@ class Run:
     @property
     def events(self) -> dict[str, list[str]]:
         """The last events of each host, oldest first."""
-        return {host: list(lines) for host, lines in self._events.items()}
+        return self.world.events.by_host
 
     def drivers(self) -> list[SimulatedHost]:
         """Return the hosts whose drivers live."""
@@ -223,7 +221,7 @@ class Run:
         heappush(self._planned, (at_ns, next(self._orders), happen))
 
     def _recover(self) -> None:
-        self._note("all", "all faults end")
+        self.world.events.note("all", "all faults end")
         self._misfortunes.end_all()
         self._received_before = dict(self._received)
         self._publishers_end = False
@@ -302,7 +300,7 @@ class Run:
             application.client.close()
 
     def _noted(self, application: ApplicationT) -> ApplicationT:
-        self._note(application.host.address, f"{application.name} starts")
+        self.world.events.note(application.host.address, f"{application.name} starts")
         return application
 
     def on_message(self, subscriber: Subscriber, message: bytes) -> None:
@@ -329,24 +327,17 @@ class Run:
     def _happen(self, misfortune: Misfortune) -> None:
         undo = self._misfortunes.begin(misfortune)
         if undo is not None:
-            self._note(self._host(misfortune.host).address, str(misfortune))
+            self.world.events.note(self._host(misfortune.host).address, str(misfortune))
             self._plan_for(self.world.clock.now_ns() + misfortune.duration_ns, undo)
 
     def _start_driver(self, host: SimulatedHost) -> None:
         with redirect_stderr(StringIO()) as said:
             host.start_driver(**OPTIONS)
         for line in said.getvalue().splitlines():
-            self._note(host.address, line)
+            self.world.events.note(host.address, line)
         self._files[host.address] = host.disk.paths()
         self._ports[host.address] = frozenset(host.driver_process.addresses)
         self._counters[host.address] = frozenset(info.counter_id for info in host.cnc.counters_reader().for_each())
-        self._note(host.address, "a driver starts")
-
-    def _note(self, host: str, event: str) -> None:
-        line = f"{self._now()}, step {self.world.steps}: {event}"
-        self._events[host].append(line)
-        if self._on_event is not None:
-            self._on_event(f"{host}: {line}")
 
     def _now(self) -> str:
-        return f"{(self.world.clock.now_ns() - self._begun_ns) / SECOND:.6f} s"
+        return f"{self.world.events.elapsed_ns / SECOND:.6f} s"
