@@ -71,6 +71,7 @@ LIGHT = {
     "memory": "once per mapped file",
     "simulation": "in tests and experiments",
     "system/bus_error": "once per lost page",
+    "system/file_system": "once per operation on a file",
     "system/heap": "once per process",
     "system/hiccups": "in measurements",
     "system/random": "once per stream",
