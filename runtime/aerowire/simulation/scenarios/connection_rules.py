@@ -60,7 +60,7 @@ class Ends(Checker):
 
     def on_parted(self, run: Run) -> None:
         for subscriber in run.subscribers():
-            # The sender of a group waits for its fastest receiver: a slower one, held back by a subscriber that was killed, may be too late.
+            # A group goes on with its fastest receiver, and may have ended before one that was cut off or held back is there.
             may_lag = subscriber.stream.medium in (Medium.GROUP, Medium.DYNAMIC) and not run.plan.is_faultless
             life = run.publisher_of(subscriber.stream).life
             if life.is_closed and not subscriber.has_ended and not may_lag:
