@@ -130,6 +130,8 @@ cdef class SimulatedFiles(FilePort):
             file = (<OpenEntry>self._open[opened.handle]).file
             try:
                 if create_length:
+                    # Memory first: pages that are taken would be copied into it.
+                    file.content.map(create_length, name)
                     opened.truncate(create_length)
                     opened.preallocate(create_length)
                 # Space behind a mapping is taken whole: nothing tells which pages are written.
