@@ -13,6 +13,7 @@ import aerowire
 from aerowire import simulation
 from aerowire.base.errors import ClosedError
 from aerowire.simulation import MS, NEVER_NS, SECOND, SimulatedWorld
+from aerowire.simulation.events import EVENTS_KEPT
 
 USER = """\
 from typing import assert_type
@@ -162,4 +163,6 @@ def test_a_world_keeps_the_last_events_of_each_host() -> None:
     with SimulatedWorld(seed=1) as world:
         for number in range(100):
             world.events.note("10.0.0.1", str(number))
-        assert [line.partition(": ")[2] for line in world.events.by_host["10.0.0.1"]] == ["94", "95", "96", "97", "98", "99"]
+        assert [line.partition(": ")[2] for line in world.events.by_host["10.0.0.1"]] == [
+            str(number) for number in range(100 - EVENTS_KEPT, 100)
+        ]
