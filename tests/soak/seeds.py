@@ -1,7 +1,14 @@
-"""Seeds of all scenarios of the simulated world: no rule is broken, and each twentieth seed makes the same world twice."""
+"""Seeds of all scenarios of the simulated world: no rule is broken, and each twentieth seed makes the same world twice.
+
+At full size outcomes are kept in soak/seeds.jsonl, so that an interrupted part goes on where it was. tests/simulation/seeds.jsonl is the
+ledger of the last whole run.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -10,15 +17,27 @@ from aerowire.tools.simulate.ledger import PASSED
 from aerowire.tools.simulate.seeds import run_seed
 from tests.soak.bars import Part, Size
 
-SEEDS = {Size.FULL: 600, Size.SMALL: 3}  # of each scenario
-FIRST_SEED = {Size.FULL: 0, Size.SMALL: 100_000}
+ROOT = Path(__file__).resolve().parents[2]
+LEDGER = ROOT / "soak" / "seeds.jsonl"
+SEEDS = 600  # of each scenario
+SEEDS_OF_PART = 100
+FEW_SEEDS = range(100_000, 100_003)
 REPEAT_EVERY = 20
 
 
-def run(name: str, size: Size, _scratch: Path) -> str:
-    first = FIRST_SEED[size]
+def run_many(name: str, seeds: range, _scratch: Path) -> str:
+    """Run seeds by the command, on all processors; return its closing line."""
+    LEDGER.parent.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "aerowire.tools.main", "simulate", name, "--seeds", f"{seeds[0]}-{seeds[-1]}"]
+    command += ["--jobs", str(os.cpu_count() or 1), "--repeat-every", str(REPEAT_EVERY), "--ledger", str(LEDGER)]
+    done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout.splitlines()[-1]
+
+
+def run_few(name: str, _scratch: Path) -> str:
     entries = []
-    for seed in range(first, first + SEEDS[size]):
+    for seed in FEW_SEEDS:
         entry, events = run_seed(name, seed, twice=seed % REPEAT_EVERY == 0)
         assert entry.outcome == PASSED, f"aerowire simulate {name} --seed {seed}: {entry.told}\n{events}"
         entries.append(entry)
@@ -28,4 +47,7 @@ def run(name: str, size: Size, _scratch: Path) -> str:
 
 
 def parts(size: Size) -> list[Part]:
-    return [Part(name, FIRST_SEED[size], partial(run, name, size)) for name in SCENARIOS]
+    if size is Size.SMALL:
+        return [Part(name, FEW_SEEDS[0], partial(run_few, name)) for name in SCENARIOS]
+    blocks = [range(first, first + SEEDS_OF_PART) for first in range(0, SEEDS, SEEDS_OF_PART)]
+    return [Part(f"{name}-{block[0]}", block[0], partial(run_many, name, block)) for name in SCENARIOS for block in blocks]

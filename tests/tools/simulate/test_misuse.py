@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,14 +16,16 @@ from typing import Any
 import pytest
 
 from aerowire.base.errors import ConfigurationError
-from aerowire.base.version import VERSION
 from aerowire.simulation.scenarios.plan import Kind, Scenario
 from aerowire.tools.main import main
+from aerowire.tools.simulate.code_version import code_version
 from aerowire.tools.simulate.ledger import FAILED, LOST, PASSED, RAISED, Entry, Ledger
 from tests.support import proc
 from tests.support.waiting import wait_until
 
 COMMAND = (sys.executable, "-m", "aerowire.tools.main", "simulate")
+ROOT = Path(__file__).resolve().parents[3]
+VERSION = code_version()
 ENTRY = Entry("mine", 7, VERSION, PASSED, 10, 1.5, 20, 5, "00ff")
 LINE = json.dumps({name: getattr(ENTRY, name) for name in Entry.__slots__}) + "\n"
 IMPORT = "from aerowire.simulation import Medium, Scenario"
@@ -232,7 +235,9 @@ def test_a_full_disk_leaves_whole_lines(folder: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
-    done = run("users_own:MINE", "--seeds", "0-9", "--ledger", "ledger", cwd=folder, preexec_fn=limit)
+    # Bytecode would be cut short too, for those who read it later.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = run("users_own:MINE", "--seeds", "0-9", "--ledger", "ledger", cwd=folder, env=environment, preexec_fn=limit)
     assert (done.returncode, done.stderr) == (2, "aerowire: File too large: ledger\n")
     lines = (folder / "ledger").read_text().splitlines(keepends=True)
     assert 0 < len(lines) < 5
@@ -297,3 +302,35 @@ def test_a_seed_whose_process_is_killed_is_told_and_the_others_go_on(folder: Pat
     kept = [json.loads(line) for line in (folder / "ledger").read_text().splitlines()]
     assert len(kept) == 2
     assert LOST not in {entry["outcome"] for entry in kept}
+
+
+def test_the_version_of_a_ledger_tells_commits_and_changes_apart(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        names = ["-c", "user.name=one", "-c", "user.email=one@example.org"]
+        subprocess.run(["git", "-C", str(tmp_path), *names, *arguments], check=True, capture_output=True)
+
+    def version() -> str:
+        program = "from aerowire.tools.simulate.code_version import code_version; print(code_version())"
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "runtime")}
+        return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+    module = "aerowire/tools/simulate/code_version.py"
+    for name in (module, "aerowire/base/version.py"):
+        (tmp_path / "runtime" / name).parent.mkdir(parents=True)
+        shutil.copy(ROOT / "runtime" / name, tmp_path / "runtime" / name)
+    for package in ("base", "tools", "tools/simulate"):
+        (tmp_path / "runtime" / "aerowire" / package / "__init__.py").touch()
+    seen = [version()]
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "one")
+    seen.append(version())
+    with (tmp_path / "runtime" / module).open("a") as file:
+        file.write("# changed\n")
+    seen.append(version())
+    git("commit", "--quiet", "-a", "-m", "two")
+    seen.append(version())
+    assert len(set(seen)) == 4
+    assert seen[0] == VERSION.partition("+")[0]
+    assert all(one.startswith(f"{seen[0]}+") for one in seen[1:])
+    assert [one.count(".") - seen[0].count(".") for one in seen] == [0, 0, 1, 0]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import ConfigurationError
-from aerowire.base.version import VERSION
+from aerowire.tools.simulate.code_version import code_version
 from aerowire.tools.simulate.ledger import FAILED, LOST, PASSED, RAISED, Entry
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def run_seed(name: str, seed: int, *, twice: bool = False) -> Result:
     entry = Entry(
         name,
         seed,
-        VERSION,
+        code_version(),
         FAILED if told else PASSED,
         outcome.steps,
         outcome.simulated_ns / 1e9,
@@ -118,7 +118,7 @@ def lost_seed(task: Task, why: str) -> Result:
 
 
 def _without_end(name: str, seed: int, outcome: str, told: str) -> Entry:
-    return Entry(name, seed, VERSION, outcome, 0, 0.0, 0, 0, "", told)
+    return Entry(name, seed, code_version(), outcome, 0, 0.0, 0, 0, "", told)
 
 
 def run_seeds(tasks: Iterator[Task], jobs: int, is_over: Callable[[], bool]) -> Generator[Result, None, None]:

@@ -37,7 +37,8 @@ Examples:
 
 Drivers, clients and their network run in one thread and in virtual time; a seed decides everything. Without a SCENARIO each has its turn.
 A seed that fails tells what was expected and seen, the last events of each host, and the command that repeats it; --shrink looks for the
-fewest misfortunes and streams with which it fails. A --ledger keeps what was run: seeds in it are not run again by the same version.
+fewest misfortunes and streams with which it fails. A --ledger keeps what was run: seeds in it are not run again by the same version
+(in a checkout: the same commit and changes).
 
 A --pcap holds every datagram once, as its socket sends it, with the addresses and the time of the simulated world, whatever becomes of it
 later. Copies that links make, and sends that fail, are not in it. It is pcapng, or classic pcap for a name that ends in .pcap.
@@ -149,7 +150,7 @@ class Totals:
 
 
 def _run_many(arguments: argparse.Namespace, names: list[str]) -> int:
-    from aerowire.base.version import VERSION
+    from aerowire.tools.simulate.code_version import code_version
     from aerowire.tools.simulate.ledger import PASSED, Ledger
     from aerowire.tools.simulate.seeds import run_seeds
 
@@ -158,7 +159,7 @@ def _run_many(arguments: argparse.Namespace, names: list[str]) -> int:
     begun_s = time.monotonic()
     end_s = None if arguments.minutes is None else begun_s + 60 * arguments.minutes
     done = Totals()
-    with Ledger(arguments.ledger, VERSION) as ledger, _progress() or nullcontext() as progress:
+    with Ledger(arguments.ledger, code_version()) as ledger, _progress() or nullcontext() as progress:
         known = ledger.known(names, seeds)
         left = (last + 1 - first) * len(names) - len(known)
         task = progress.add_task("seeds", total=left) if progress is not None else None
