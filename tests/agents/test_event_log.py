@@ -8,13 +8,13 @@ import threading
 import pytest
 
 from aerowire.agents.event_log import EventLog
-from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, DriverEventDecoder, StateEventDecoder, StateEventEncoder
+from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, LoggedEventDecoder, StateEventDecoder, StateEventEncoder
 from aerowire.ipc.broadcast import BroadcastReceiver
 from aerowire.memory.region import Region
 from aerowire.system.clock import ManualClock
 
 CAPACITY = 65536
-HEAD = DriverEventDecoder.ENCODED_LENGTH
+HEAD = LoggedEventDecoder.ENCODED_LENGTH
 LONGEST = EVENT_TEXT_LENGTH_MAX + 128
 ARCHIVE, CLUSTER = 1 << 16, 2 << 16  # Aeron's kinds of components
 
@@ -86,7 +86,7 @@ def test_records_of_several_threads_have_the_numbers_without_a_gap() -> None:
     for thread in threads:
         thread.join()
     bodies = [body for _, body in written.read()]
-    assert [DriverEventDecoder(body).sequence for body in bodies] == list(range(400))
+    assert [LoggedEventDecoder(body).sequence for body in bodies] == list(range(400))
     notes = [struct.unpack("<ii", body[HEAD:]) for body in bodies]
     for who in range(4):
         assert [number for by, number in notes if by == who] == list(range(100))

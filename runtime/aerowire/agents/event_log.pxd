@@ -24,5 +24,5 @@ cdef class EventLog:
     cdef uint8_t _record[EVENT_RECORD_LENGTH_MAX]
 
     cpdef bint has(self, int32_t code) noexcept nogil
-    # `head` begins with a DriverEvent, whose fields are filled in here; `rest` is cut where the longest record ends.
+    # `head` begins as a LoggedEvent does, whose fields are filled in here; `rest` is cut where the longest record ends.
     cdef void write(self, int32_t code, const uint8_t* head, int32_t head_length, const uint8_t* rest, int32_t rest_length) noexcept nogil

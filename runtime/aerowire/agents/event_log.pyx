@@ -10,7 +10,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from aerowire.codecs.native.events cimport DRIVER_EVENT_LENGTH, driver_event_set_sequence, driver_event_set_timestamp_ns
+from aerowire.codecs.native.events cimport LOGGED_EVENT_LENGTH, logged_event_set_sequence, logged_event_set_timestamp_ns
 from aerowire.memory.atomics cimport cpu_relax, exchange_i32, store_release_i32
 from aerowire.memory.region cimport BufferView, borrow
 
@@ -41,11 +41,11 @@ cdef class EventLog:
         return self._sequence
 
     def note(self, int32_t code, record) -> None:
-        """Note an event: `record` begins with a DriverEvent, whose fields are filled in, and has at most 4,128 bytes."""
+        """Note an event: `record` begins as a LoggedEvent does, whose fields are filled in, and has at most 4,128 bytes."""
         cdef BufferView view
         holder = borrow(record, &view, False)
-        if not DRIVER_EVENT_LENGTH <= view.length <= EVENT_RECORD_LENGTH_MAX:
-            raise ValueError(f"record of an event: expected {DRIVER_EVENT_LENGTH} to {EVENT_RECORD_LENGTH_MAX} bytes, actual {view.length}")
+        if not LOGGED_EVENT_LENGTH <= view.length <= EVENT_RECORD_LENGTH_MAX:
+            raise ValueError(f"record of an event: expected {LOGGED_EVENT_LENGTH} to {EVENT_RECORD_LENGTH_MAX} bytes, actual {view.length}")
         with nogil:
             self.write(code, view.address, <int32_t>view.length, NULL, 0)
 
@@ -62,8 +62,8 @@ cdef class EventLog:
         memcpy(self._record, head, head_length)
         if rest_kept > 0:
             memcpy(self._record + head_length, rest, rest_kept)
-        driver_event_set_sequence(self._record, self._sequence)
-        driver_event_set_timestamp_ns(self._record, self._clock.epoch_ns())
+        logged_event_set_sequence(self._record, self._sequence)
+        logged_event_set_timestamp_ns(self._record, self._clock.epoch_ns())
         if self._transmitter.transmit_message(code, self._record, head_length + rest_kept):
             self._sequence += 1
         store_release_i32(&self._lock, 0)

@@ -12,7 +12,7 @@ import numpy as np
 
 
 # What every event starts with.
-DRIVER_EVENT: Final[np.dtype[np.void]] = np.dtype(
+LOGGED_EVENT: Final[np.dtype[np.void]] = np.dtype(
     {
         "names": [
             'sequence',

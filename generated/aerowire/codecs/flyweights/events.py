@@ -191,7 +191,7 @@ class EventCodeType(enum.IntEnum):
     USER = 65535  # Events of applications.
 
 
-class DriverEventDecoder(Flyweight):
+class LoggedEventDecoder(Flyweight):
     """What every event starts with."""
 
     __slots__ = ()
@@ -203,7 +203,7 @@ class DriverEventDecoder(Flyweight):
     timestamp_ns = Integer(8, _q)  # Nanoseconds since the epoch.
 
 
-class DriverEventEncoder(DriverEventDecoder):
+class LoggedEventEncoder(LoggedEventDecoder):
     """Writes: what every event starts with."""
 
     __slots__ = ()
@@ -218,10 +218,10 @@ class DriverEventEncoder(DriverEventDecoder):
         timestamp_ns: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        return _DRIVER_EVENT.pack(sequence, timestamp_ns)
+        return _LOGGED_EVENT.pack(sequence, timestamp_ns)
 
 
-_DRIVER_EVENT = Struct("<qq")
+_LOGGED_EVENT = Struct("<qq")
 
 
 class FrameEventDecoder(Flyweight):

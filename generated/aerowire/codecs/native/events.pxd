@@ -167,24 +167,24 @@ cdef enum:
     EVENT_CODE_TYPE_SEQUENCER = 4  # Events of the sequencer (premium).
     EVENT_CODE_TYPE_USER = 65535  # Events of applications.
 
-# ---- DriverEvent: What every event starts with.
+# ---- LoggedEvent: What every event starts with.
 
 cdef enum:
-    DRIVER_EVENT_LENGTH = 16  # length of the fixed part
-    DRIVER_EVENT_SEQUENCE_OFFSET = 0  # How many events were noted before; a gap says how many a reader has missed.
-    DRIVER_EVENT_TIMESTAMP_NS_OFFSET = 8  # Nanoseconds since the epoch.
+    LOGGED_EVENT_LENGTH = 16  # length of the fixed part
+    LOGGED_EVENT_SEQUENCE_OFFSET = 0  # How many events were noted before; a gap says how many a reader has missed.
+    LOGGED_EVENT_TIMESTAMP_NS_OFFSET = 8  # Nanoseconds since the epoch.
 
 cdef extern from *:
     """
-    static inline int64_t aerowire_events_driver_event_sequence(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
-    static inline void aerowire_events_driver_event_set_sequence(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
-    static inline int64_t aerowire_events_driver_event_timestamp_ns(const uint8_t *p) { int64_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
-    static inline void aerowire_events_driver_event_set_timestamp_ns(uint8_t *p, int64_t value) { memcpy(p + 8, &value, sizeof(value)); }
+    static inline int64_t aerowire_events_logged_event_sequence(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_events_logged_event_set_sequence(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int64_t aerowire_events_logged_event_timestamp_ns(const uint8_t *p) { int64_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
+    static inline void aerowire_events_logged_event_set_timestamp_ns(uint8_t *p, int64_t value) { memcpy(p + 8, &value, sizeof(value)); }
     """
-    int64_t driver_event_sequence "aerowire_events_driver_event_sequence"(const uint8_t* p) noexcept nogil
-    void driver_event_set_sequence "aerowire_events_driver_event_set_sequence"(uint8_t* p, int64_t value) noexcept nogil
-    int64_t driver_event_timestamp_ns "aerowire_events_driver_event_timestamp_ns"(const uint8_t* p) noexcept nogil
-    void driver_event_set_timestamp_ns "aerowire_events_driver_event_set_timestamp_ns"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t logged_event_sequence "aerowire_events_logged_event_sequence"(const uint8_t* p) noexcept nogil
+    void logged_event_set_sequence "aerowire_events_logged_event_set_sequence"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t logged_event_timestamp_ns "aerowire_events_logged_event_timestamp_ns"(const uint8_t* p) noexcept nogil
+    void logged_event_set_timestamp_ns "aerowire_events_logged_event_set_timestamp_ns"(uint8_t* p, int64_t value) noexcept nogil
 
 # ---- FrameEvent: A datagram, as far as it was kept.
 

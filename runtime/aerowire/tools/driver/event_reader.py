@@ -15,8 +15,8 @@ from aerowire.codecs.flyweights.commands import COMMAND_DECODERS, CommandType
 from aerowire.codecs.flyweights.events import (
     CommandEventDecoder,
     DriverEventCode,
-    DriverEventDecoder,
     FrameEventDecoder,
+    LoggedEventDecoder,
     ReceiverEventDecoder,
     ResendEventDecoder,
     RevokeEventDecoder,
@@ -134,7 +134,7 @@ class EventReader:
     def _event(self, code: int, body: bytes) -> Event | None:
         try:
             kind = DriverEventCode(code)
-            head = DriverEventDecoder(body)
+            head = LoggedEventDecoder(body)
             facts = _facts(kind, body)
         except ValueError:
             return None  # of a driver that knows more than this reader
