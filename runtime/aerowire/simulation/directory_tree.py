@@ -188,16 +188,15 @@ class DirectoryTree:
         for directory in _directories(self.root):
             yield from (node for node in directory.names.values() if not isinstance(node, Directory))
 
-    def paths(self) -> Iterator[str]:
-        """Yield the path of each file."""
+    def entries(self) -> Iterator[tuple[str, Any]]:
+        """Yield path and node of each file and of each directory below the root."""
         waiting = [("", self.root)]
         while waiting:
             above, directory = waiting.pop()
             for name, node in directory.names.items():
+                yield f"{above}/{name}", node
                 if isinstance(node, Directory):
                     waiting.append((f"{above}/{name}", node))
-                else:
-                    yield f"{above}/{name}"
 
     def _change(self, *edits: Edit) -> None:
         for edit in edits:

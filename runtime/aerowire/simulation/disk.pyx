@@ -78,7 +78,21 @@ cdef class SimulatedDisk:
 
     def paths(self):
         """Return the paths of all files."""
-        return frozenset(self.tree.paths())
+        return frozenset(path for path, node in self.tree.entries() if isinstance(node, StoredFile))
+
+    def locked(self):
+        """Return the paths of files and directories whose lock a process holds, sorted."""
+        cdef StoredFile file
+        found = []
+        for path, node in self.tree.entries():
+            if isinstance(node, StoredFile):
+                file = node
+                holder = file.lock_holder
+            else:
+                holder = node.holder
+            if holder is not None:
+                found.append(path)
+        return sorted(found)
 
     def attach(self, port) -> None:
         """Have a files port of a process take part in the disk's time and failures."""

@@ -24,6 +24,11 @@ class SimulatedRegions(RegionPort):
         self._stored: WeakKeyDictionary[Region, Any] = WeakKeyDictionary()
 
     @property
+    def mapped(self) -> list[str]:
+        """The paths of the regions that are mapped, each as often as there are regions of it."""
+        return sorted(str(region.path) for region in self._stored if not region.closed)
+
+    @property
     def page_size(self) -> int:
         """Bytes of a page."""
         return PAGE_SIZE_MIN

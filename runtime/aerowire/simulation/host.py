@@ -61,6 +61,7 @@ class SimulatedHost:
         self._driver: MediaDriver | None = None
         self._driver_process: Process | None = None
         self._cnc: CncFile | None = None
+        self._driver_regions: SimulatedRegions | None = None
         self._own_counters: frozenset[int] = frozenset()  # of the driver, from its start
 
     @property
@@ -93,6 +94,10 @@ class SimulatedHost:
         """The driver's cnc file."""
         return self._present(self._cnc)
 
+    def mapped_by_driver(self) -> list[str]:
+        """Return the paths of files that the driver has mapped, each as often as it has."""
+        return self._present(self._driver_regions).mapped
+
     def counters_left(self) -> list[str]:
         """Return the labels of counters of clients, streams and channels: those of the driver, and static ones, stay without clients."""
         counters = self.cnc.counters_reader().for_each()
@@ -115,14 +120,16 @@ class SimulatedHost:
         context = Context(**{"aeron_dir": AERON_DIR, "environ": {}, **options, "threading_mode": "INVOKER"})
         process = self.new_process("driver")
         try:
-            driver = MediaDriver.launch(context, ports=self.ports_for(process))
+            ports = self.ports_for(process)
+            driver = MediaDriver.launch(context, ports=ports)
         except BaseException:
             process.end()
             raise
         process.on_kill(partial(self._forget_driver, driver))
         cycle = DriverCycle(driver, self.clock)
         process.start(cycle.work, cycle.next_deadline_ns)
-        self._driver, self._driver_process = driver, process
+        assert isinstance(ports.regions, SimulatedRegions)
+        self._driver, self._driver_process, self._driver_regions = driver, process, ports.regions
         self._cnc = CncFile.map(Path(context.aeron_dir) / CNC_FILE_NAME, regions=self.regions)
         self._own_counters = frozenset(info.counter_id for info in self._cnc.counters_reader().for_each())
         self._note("a driver starts")
@@ -270,7 +277,7 @@ class SimulatedHost:
 
     def _forget_driver(self, driver: MediaDriver) -> None:
         if self._driver is driver:
-            self._driver = self._driver_process = self._cnc = None
+            self._driver = self._driver_process = self._driver_regions = self._cnc = None
 
     def _present(self, part: PartT | None) -> PartT:
         if part is None:

@@ -166,7 +166,27 @@ def test_a_port_that_is_left_is_found() -> None:
             process.add_socket(run.world.network.open_port((host.address, 5_555), host=host.address, inbox=process.inbox))
 
     failure = fail(PAIR, Forgetful, Leftovers)
-    assert "the dead leave nothing behind: at 10.0.0.1: expected the driver's own ports; saw [('10.0.0.1', 5555)]" in failure
+    assert "the dead leave nothing behind: at 10.0.0.1: expected the driver's own ports; saw ['10.0.0.1:5555']" in failure
+
+
+@pytest.mark.parametrize("kind", ["mappings", "locks"])
+def test_a_mapping_and_a_lock_that_are_left_are_found(kind: str) -> None:
+    kept: list[object] = []
+
+    class Forgetful(Checker):
+        def on_recovered(self, run: Run) -> None:
+            host = run.drivers()[0]
+            driver = host.driver.conductor.core.ports
+            if kind == "mappings":
+                kept.append(driver.regions.map(f"{host.driver.aeron_dir}/cnc.dat"))
+            else:
+                lock = driver.files.open(f"{host.driver.aeron_dir}/loss-report.dat", writable=True)
+                assert lock.lock()
+                kept.append(lock)
+
+    saw = "/dev/shm/aeron/cnc.dat" if kind == "mappings" else "/dev/shm/aeron/loss-report.dat"
+    failure = fail(PAIR, Forgetful, Leftovers)
+    assert f"the dead leave nothing behind: at 10.0.0.1: expected the driver's own {kind}; saw ['{saw}']" in failure
 
 
 def test_a_counter_that_another_changes_is_found() -> None:

@@ -32,15 +32,11 @@ class Progress(Checker):
 
 
 class Leftovers(Checker):
-    """When all clients have ended, no counter, file and port of theirs is left."""
+    """When all clients have ended, no counter, file, port, mapping and lock of theirs is left."""
 
     def on_end(self, run: Run) -> None:
         for host in run.drivers():
-            for what, left in (
-                ("counters", run.counters_left(host)),
-                ("files", sorted(run.files_left(host))),
-                ("ports", sorted(run.ports_left(host))),
-            ):
+            for what, left in run.left(host).items():
                 if left:
                     raise ViolationError("the dead leave nothing behind", f"the driver's own {what}", left[:3], host.address)
 

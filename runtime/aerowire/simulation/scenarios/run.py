@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN
 from aerowire.simulation.process import ProcessState
 from aerowire.simulation.scenarios.application import Application
+from aerowire.simulation.scenarios.belongings import Belongings
 from aerowire.simulation.scenarios.checkers import CHECKERS, RECOVERY_NS, Checker
 from aerowire.simulation.scenarios.churn import Churner
 from aerowire.simulation.scenarios.misfortunes import Misfortunes
@@ -92,9 +93,7 @@ class Run:
         self._stop_at = stop_at
         self.world.events.on_event = on_event
         self._begun_ns = self.world.clock.now_ns()
-        self._files: dict[str, frozenset[str]] = {}
-        self._ports: dict[str, frozenset[tuple[str, int]]] = {}
-        self._counters: dict[str, frozenset[int]] = {}
+        self._belongings: dict[str, Belongings] = {}  # of each host's driver, when it has just started
         self._publishers: dict[int, Publisher] = {}
         self._subscribers: dict[tuple[int, int], Subscriber] = {}  # by stream and place among its subscribers
         self._churners: dict[int, Churner] = {}  # by host
@@ -120,17 +119,9 @@ class Run:
         """Return the hosts whose drivers live."""
         return [host for host in self.world.hosts if host.has_power and host.has_driver]
 
-    def files_left(self, host: SimulatedHost) -> frozenset[str]:
-        """Return the files of a host beside those that its driver made when it started."""
-        return host.disk.paths() - self._files[host.address]
-
-    def counters_left(self, host: SimulatedHost) -> list[str]:
-        """Return the labels of a host's counters beside those that its driver made when it started."""
-        return [info.label for info in host.cnc.counters_reader().for_each() if info.counter_id not in self._counters[host.address]]
-
-    def ports_left(self, host: SimulatedHost) -> frozenset[tuple[str, int]]:
-        """Return the addresses of a driver's sockets beside those that it had when it started."""
-        return frozenset(host.driver_process.addresses) - self._ports[host.address]
+    def left(self, host: SimulatedHost) -> dict[str, list[str]]:
+        """Return the counters, files, ports, mappings and locks that are there besides those of a driver that has just started."""
+        return self._belongings[host.address].left()
 
     def publishers(self) -> list[Publisher]:
         """Return the publishers, the last one of each stream."""
@@ -335,9 +326,7 @@ class Run:
             host.start_driver(**OPTIONS)
         for line in said.getvalue().splitlines():
             self.world.events.note(host.address, line)
-        self._files[host.address] = host.disk.paths()
-        self._ports[host.address] = frozenset(host.driver_process.addresses)
-        self._counters[host.address] = frozenset(info.counter_id for info in host.cnc.counters_reader().for_each())
+        self._belongings[host.address] = Belongings(host)
 
     def _now(self) -> str:
         return f"{self.world.events.elapsed_ns / SECOND:.6f} s"
