@@ -9,6 +9,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
+from aerowire.process.interruption import deferred
 from aerowire.tools.files.file_arguments import add_stream_arguments
 from aerowire.tools.terminal.figures import printable_error
 
@@ -112,6 +113,7 @@ class _Receiver:
         self._aeron_dir = aeron_dir
         self._assembler = FragmentAssembler(intake)
         self._gone = gone
+        self._untold: deque[Ending] = deque()
         self._is_closed = False
 
     def run(self) -> None:
@@ -164,12 +166,16 @@ class _Receiver:
 
     def _tell(self) -> int:
         """Tell what has ended and what was dropped; return how many files have ended."""
-        for text in self._intake.take_news():
-            _complain(text)
-        endings = self._intake.take_endings()
-        for ending in endings:
-            self._tell_ending(ending)
-        return len(endings)
+        with deferred():  # a signal must not lose what has been taken
+            for text in self._intake.take_news():
+                _complain(text)
+            self._untold.extend(self._intake.take_endings())
+        told = 0
+        while self._untold:
+            self._tell_ending(self._untold[0])
+            self._untold.popleft()
+            told += 1
+        return told
 
     def _tell_ending(self, ending: Ending) -> None:
         from aerowire.base.text import printable
