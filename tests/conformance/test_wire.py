@@ -71,12 +71,18 @@ def test_arrival_has_source_time_and_frames(pair: tuple[Wire, Wire]) -> None:
 
 def test_time_is_that_of_arrival_not_of_reading(pair: tuple[Wire, Wire]) -> None:
     one, two = pair
-    left_ns = one.send(STREAM.heartbeat(0), ("127.0.0.1", two.port))
-    # Whatever the reader does meanwhile, the kernel's stamp stays.
-    until = time.monotonic_ns() + 30_000_000
-    while time.monotonic_ns() < until:
-        pass
-    assert two.expect(frames.is_heartbeat, "a heartbeat", within_ms=1000, since_ns=left_ns).time_ns < left_ns + 25_000_000
+    taken_ns = []
+    # Beside other work the kernel may deliver late; a stamp of the reading is late each time.
+    for _ in range(10):
+        left_ns = one.send(STREAM.heartbeat(0), ("127.0.0.1", two.port))
+        # Whatever the reader does meanwhile, the kernel's stamp stays.
+        until = time.monotonic_ns() + 30_000_000
+        while time.monotonic_ns() < until:
+            pass
+        taken_ns.append(two.expect(frames.is_heartbeat, "a heartbeat", within_ms=1000, since_ns=left_ns).time_ns - left_ns)
+        if taken_ns[-1] < 25_000_000:
+            break
+    assert taken_ns[-1] < 25_000_000, taken_ns
 
 
 def test_late_is_told_from_missing(pair: tuple[Wire, Wire], monkeypatch: pytest.MonkeyPatch) -> None:
