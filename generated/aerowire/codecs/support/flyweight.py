@@ -58,7 +58,8 @@ class Flyweight:
         parts: list[str] = []
         try:
             for name in self._shown():
-                parts.append(f"{name}={getattr(self, name)!r}")
+                value = getattr(self, name)
+                parts.append(f"{name}={bytes(value) if isinstance(value, memoryview) else value!r}")
         except (ValueError, struct.error) as error:
             parts.append(f"<damaged: {error}>")
         except AttributeError:

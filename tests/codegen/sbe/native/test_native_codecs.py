@@ -84,6 +84,7 @@ def test_flyweights_read_and_write_alike(both: Both, schema: MessageSchema) -> N
         ours, theirs = (module.OrderDecoder().wrap_and_apply_header(raw) for module in both)
         assert repr(ours) == repr(theirs)
         assert [repr(entry) for entry in ours.owners] == [repr(entry) for entry in theirs.owners]
+        assert "memory at" not in repr(ours)
         assert repr(native.decoder_of(raw)) == repr(theirs)
     assert native.OrderDecoder.sbe_meta("cents") == python.OrderDecoder.sbe_meta("cents")
     assert native.OrderDecoder.CENTS_NULL_VALUE == -1
