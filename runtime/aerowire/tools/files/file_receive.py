@@ -172,8 +172,7 @@ class _Receiver:
             self._untold.extend(self._intake.take_endings())
         told = 0
         while self._untold:
-            self._tell_ending(self._untold[0])
-            self._untold.popleft()
+            self._tell_ending(self._untold.popleft())  # the rest is told after a signal
             told += 1
         return told
 
