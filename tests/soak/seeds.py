@@ -1,7 +1,6 @@
 """Seeds of all scenarios of the simulated world: no rule is broken, and each twentieth seed makes the same world twice.
 
-At full size outcomes are kept in soak/seeds.jsonl, so that an interrupted part goes on where it was. tests/simulation/seeds.jsonl is the
-ledger of the last whole run.
+At full size outcomes are kept in soak/seeds.jsonl, so that an interrupted part goes on where it was.
 """
 
 from __future__ import annotations
