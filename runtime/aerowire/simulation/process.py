@@ -128,6 +128,13 @@ class Process:
         self._schedule.resume(self._number)
         self._tell("is resumed")
 
+    def undisturb(self) -> None:
+        """End a pause and slowness, where there are any."""
+        if self._state is ProcessState.PAUSED:
+            self.resume()
+        if self._state is ProcessState.RUNNING:
+            self.slow(0)
+
     def slow(self, turn_ns: int) -> None:
         """Let each of its turns with work take `turn_ns` of true time; 0 for none."""
         self._check(ProcessState.RUNNING, ProcessState.PAUSED)

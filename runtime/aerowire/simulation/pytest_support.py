@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.transport import FrameHeaderDecoder, FrameType
 from aerowire.simulation.packet_trace import PacketLog
-from aerowire.simulation.process import ProcessState
 
 if TYPE_CHECKING:
     from aerowire.simulation.host import SimulatedHost
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from aerowire.simulation.world import SimulatedWorld
 
 PACKETS_KEPT = 10
-# Drivers let go of what an ended client had within the sum of their timeouts; on a slow host a little later.
+# A driver frees what an ended client had within the sum of its timeouts. A slow host needs a little longer.
 END_FACTOR = 2
 _TYPE = slice(FrameHeaderDecoder.TYPE_OFFSET, FrameHeaderDecoder.TYPE_OFFSET + 2)  # in the header of every frame
 _KINDS = {int(kind): kind.name for kind in FrameType}
@@ -59,10 +58,7 @@ def end_clients(world: SimulatedWorld) -> list[str]:
     """End all that runs beside the drivers, and return a line for each driver that keeps counters of it for too long."""
     drivers = [host for host in world.hosts if host.has_driver and not host.driver.is_closed]
     for process in (process for host in world.hosts for process in host.processes):
-        if process.state is ProcessState.PAUSED:
-            process.resume()
-        if process.state is ProcessState.RUNNING:
-            process.slow(0)
+        process.undisturb()
     for host in world.hosts:
         for client in host.clients:
             client.close()

@@ -56,9 +56,7 @@ class Misfortunes:
         self._world.network.heal()
         for host in self._world.hosts:
             for process in host.processes:
-                if process.state is ProcessState.PAUSED:
-                    process.resume()
-                process.slow(0)
+                process.undisturb()
             self._start_again(host)
 
     def _crash(self, kind: Kind, host: SimulatedHost, draws: Draws) -> Undo | None:
