@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Application:
-    """A client process of a host's driver, made anew after the last one has ended. `name` is for people, `pending` its last command."""
+    """A client process on a host with a driver. When it ends, another is started. `name` is for reports, `pending` the last command."""
 
     def __init__(self, host: SimulatedHost, name: str, **options: Any) -> None:
         self.name = name
@@ -33,7 +33,7 @@ class Application:
 
     @property
     def is_connected(self) -> bool:
-        """Whether it is told that the other side is there."""
+        """Whether its publication or subscription says that it is connected."""
         return False
 
     def close(self) -> None:

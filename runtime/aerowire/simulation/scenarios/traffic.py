@@ -170,7 +170,7 @@ class Publisher(Application):
 
 
 class Listener(Protocol):
-    """Hears of a subscriber's messages, and of ends of its images: `number` is that of the last message of a publisher's `incarnation`."""
+    """Takes the messages of subscribers and the ends of their images; `number` is that of the last message of publisher `incarnation`."""
 
     def on_message(self, subscriber: Subscriber, message: bytes) -> None:
         """A message has come, contiguous and unchanged."""

@@ -172,7 +172,7 @@ class _Receiver:
             self._untold.extend(self._intake.take_endings())
         told = 0
         while self._untold:
-            self._tell_ending(self._untold.popleft())  # the rest is told after a signal
+            self._tell_ending(self._untold.popleft())  # if a signal ends this, close() tells the others
             told += 1
         return told
 
