@@ -203,6 +203,14 @@ def test_a_driver_that_does_not_start_leaves_no_process_and_no_socket(world: Sim
     world.add_host(THERE, **QUICK)
 
 
+def test_a_driver_of_a_world_writes_no_file_of_this_machine(world: SimulatedWorld, tmp_path: Path) -> None:
+    host = world.add_empty_host(HERE)
+    with pytest.raises(ConfigurationError, match=r"a simulated driver writes no capture; at capture; got .*add_trace\(PacketCapture"):
+        host.start_driver(**QUICK, capture=tmp_path / "driver.pcapng")
+    assert list(tmp_path.iterdir()) == []
+    assert host.processes == ()
+
+
 def test_a_host_that_is_removed_is_gone_and_stays_in_the_digest(stream: Stream) -> None:
     world, before = stream.world, stream.world.trace_hash
     world.remove_host(stream.subscriber.host)

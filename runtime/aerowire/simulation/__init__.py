@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aerowire.simulation.link_faults import LinkFaults
     from aerowire.simulation.links import LinkCounts, LossCause
     from aerowire.simulation.network import SimulatedNetwork
+    from aerowire.simulation.packet_capture import PacketCapture
     from aerowire.simulation.packet_trace import PacketFate, PacketLog, PacketRecord
     from aerowire.simulation.partitions import Partition, PartitionKind
     from aerowire.simulation.process import NEVER_NS, Deadline, Process, ProcessState, Work
@@ -40,6 +41,7 @@ __all__ = [
     "LinkFaults",
     "LossCause",
     "Medium",
+    "PacketCapture",
     "PacketFate",
     "PacketLog",
     "PacketRecord",
@@ -63,6 +65,7 @@ _NAMES_BY_MODULE = {
     "link_faults": ("LinkFaults",),
     "links": ("LinkCounts", "LossCause"),
     "network": ("SimulatedNetwork",),
+    "packet_capture": ("PacketCapture",),
     "packet_trace": ("PacketFate", "PacketLog", "PacketRecord"),
     "partitions": ("Partition", "PartitionKind"),
     "process": ("NEVER_NS", "Deadline", "Process", "ProcessState", "Work"),

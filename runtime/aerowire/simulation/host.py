@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.base.directory import CNC_FILE_NAME
-from aerowire.base.errors import ClosedError
+from aerowire.base.errors import ClosedError, ConfigurationError
 from aerowire.codecs.flyweights.commands import NULL_CORRELATION_ID
 from aerowire.driver.context import Context
 from aerowire.driver.media_driver import MediaDriver
@@ -113,10 +113,14 @@ class SimulatedHost:
     def start_driver(self, **options: Any) -> Process:
         """Start a media driver; `options` are those of its Context, which takes none from the environment. Return its process.
 
-        Its directory is /dev/shm/aeron unless `aeron_dir` is among them. It takes over that of one that was killed.
+        Its directory is /dev/shm/aeron unless `aeron_dir` is among them. It takes over that of one that was killed. Raises ClosedError when
+        the host has a driver or no power, ConfigurationError for `capture`, whose file would be one of the machine that runs the world.
         """
         if self.has_driver:
             raise ClosedError("the host has a driver", where=self._address, expected="one that has ended, or none", actual="running")
+        if options.get("capture") is not None:
+            hint = "world.network.add_trace(PacketCapture(path, world.clock)) writes all packets of a world"
+            raise ConfigurationError("a simulated driver writes no capture", where="capture", actual=str(options["capture"]), hint=hint)
         context = Context(**{"aeron_dir": AERON_DIR, "environ": {}, **options, "threading_mode": "INVOKER"})
         process = self.new_process("driver")
         try:

@@ -15,7 +15,7 @@ from aerowire.simulation.scenarios import run as runs
 from aerowire.simulation.scenarios import traffic
 from aerowire.simulation.scenarios.checkers import CHECKERS, Checker, Connections, Ends, Leftovers, Lives
 from aerowire.simulation.scenarios.churn import COUNTER_TYPE_ID
-from aerowire.simulation.scenarios.plan import MS, SECOND, Kind, Medium, Misfortune, Scenario
+from aerowire.simulation.scenarios.plan import MS, SECOND, Kind, Medium, Misfortune, Scenario, StreamPlan
 from aerowire.simulation.scenarios.run import Run
 
 PAIR = Scenario(name="pair", about="two hosts", hosts=(2, 2), duration_s=(5, 5), streams=(1, 1), media=(Medium.UDP,), rate=(20, 20))
@@ -105,6 +105,47 @@ def test_a_client_that_stood_still_may_be_given_up() -> None:
     outcome = Run(plan, checkers=(Lives,), on_event=lines.append).execute()
     assert outcome.is_well, outcome.failure
     assert sum("starts" in line for line in lines) > 4  # two drivers and two applications, and those that took their places
+
+
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let publishers send to where no subscriber is."""
+    channel_of = traffic.channel_of
+
+    def elsewhere(stream: StreamPlan, subscriber: int | None = None) -> str:
+        return "aeron:udp?endpoint=10.0.0.9:1" if subscriber is None else channel_of(stream, subscriber)
+
+    monkeypatch.setattr(traffic, "channel_of", elsewhere)
+
+
+def test_two_sides_that_never_meet_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    apart(monkeypatch)
+    failure = fail(dataclasses.replace(PAIR, duration_s=(20, 20)), Connections)
+    assert "s: two sides that run are connected: at publisher 1 of stream 0 at 10.0.0." in failure
+    assert 10 < float(failure.split(" s: ")[0].split(", ")[1]) < 10.7
+
+
+@pytest.mark.parametrize("change", [{"loss": (0.6, 0.6)}, {"latency_ms": (800.0, 800.0)}])
+def test_two_sides_may_miss_each_other_on_a_network_that_lets_little_pass(monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]) -> None:
+    apart(monkeypatch)
+    failure = fail(dataclasses.replace(PAIR, duration_s=(20, 20), **change), Connections)
+    assert "a running application is connected: at publisher 1 of stream 0" in failure
+
+
+def test_a_client_that_stood_still_long_ago_is_not_excused() -> None:
+    class Meddling(Checker):
+        def on_step(self, run: Run) -> None:
+            if run.world.clock.now_ns() - run._begun_ns > 15 * SECOND:
+                counters = run.subscribers()[0].host.cnc.counters_manager()
+                for info in counters.for_each():
+                    if info.type_id == CounterType.CLIENT_HEARTBEAT:
+                        counters.set_value(info.counter_id, 0)
+
+    plan = PAIR.plan(1)
+    pauses = tuple(Misfortune(SECOND, Kind.PAUSE, host, 1_000 * MS, seed) for host in (0, 1) for seed in range(6))
+    plan = dataclasses.replace(plan, duration_ns=20 * SECOND, misfortunes=pauses)
+    failure = Run(plan, checkers=(Lives, Meddling)).execute().failure
+    assert failure is not None
+    assert "a running client is not given up: at " in failure
 
 
 def test_what_is_not_connected_is_found() -> None:

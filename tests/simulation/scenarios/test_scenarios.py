@@ -10,7 +10,7 @@ import pytest
 from aerowire.simulation.scenarios import traffic
 from aerowire.simulation.scenarios.catalogue import SCENARIOS
 from aerowire.simulation.scenarios.checkers import Counters, Leftovers, Progress
-from aerowire.simulation.scenarios.plan import SECOND, Kind, Medium, Misfortune, Plan, Scenario, StreamPlan
+from aerowire.simulation.scenarios.plan import SECOND, Kept, Kind, Medium, Misfortune, Plan, Scenario, StreamPlan
 from aerowire.simulation.scenarios.run import Outcome, Run, StoppedError
 from aerowire.simulation.scenarios.shrinking import shrink
 from aerowire.simulation.scenarios.violation import ViolationError
@@ -161,17 +161,35 @@ def test_a_run_stops_at_a_step_and_has_its_last_events() -> None:
 
 def test_a_plan_is_shrunk_to_what_it_fails_by() -> None:
     misfortunes = tuple(Misfortune(number, Kind.PAUSE, 0, 1, number) for number in range(37))
-    streams = tuple(StreamPlan(number, Medium.IPC, 0, (0,), 1, 1) for number in range(5))
-    plan = dataclasses.replace(PAIR.plan(1), misfortunes=misfortunes, streams=streams)
+    streams = tuple(StreamPlan(number, Medium.IPC, 0, (0, 0), 1, 1, ends_after=number % 2) for number in range(5))
+    plan = dataclasses.replace(PAIR.plan(1), hosts=9, misfortunes=misfortunes, streams=streams, churners=(2, 4, 8))
     tried = []
 
     def fails(smaller: Plan) -> bool:
         tried.append(smaller)
-        return {7, 30} <= {misfortune.seed for misfortune in smaller.misfortunes} and 3 in {stream.number for stream in smaller.streams}
+        happen = {misfortune.seed for misfortune in smaller.misfortunes}
+        return {7, 30} <= happen and streams[3] in smaller.streams and 4 in smaller.churners
 
-    assert shrink(plan, fails) == ([7, 30], [3])
-    assert len(tried) < 60
-    assert plan.only([7, 30], [3]).misfortunes == (misfortunes[7], misfortunes[30])
+    kept = shrink(plan, fails)
+    assert kept == Kept(misfortunes=(7, 30), streams=(3,), habits=(3,), churners=(4,))
+    assert len(tried) < 90
+    smaller = plan.only(kept)
+    assert (smaller.misfortunes, smaller.streams, smaller.churners) == ((misfortunes[7], misfortunes[30]), (streams[3],), (4,))
+    assert all(not fails(plan.only(dataclasses.replace(kept, **{kind: ()}))) for kind in ("misfortunes", "streams", "habits", "churners"))
+
+
+def test_parts_of_parts_of_a_plan_are_told_by_the_whole() -> None:
+    misfortunes = tuple(Misfortune(number, Kind.PAUSE, 0, 1, number) for number in range(6))
+    plan = dataclasses.replace(PAIR.plan(1), misfortunes=misfortunes)
+    first, second = Kept(misfortunes=(1, 3, 5)), Kept(misfortunes=(0, 2), streams=(0,), habits=(), churners=())
+    assert first.further(second) == Kept(misfortunes=(1, 5), streams=(0,), habits=(), churners=())
+    assert plan.only(first).only(second) == plan.only(first.further(second))
+    assert first.further(Kept()) == first
+
+
+def test_a_stream_without_habits_is_read_once_on_each_host_and_does_not_end() -> None:
+    stream = StreamPlan(0, Medium.IPC, 1, (1, 1, 2), 10, 100, poll_ns=(1, 0, 2), hold_ns=5, ends_after=7)
+    assert stream.without_habits() == StreamPlan(0, Medium.IPC, 1, (1, 2), 10, 100)
 
 
 def test_a_violation_says_all_of_it() -> None:

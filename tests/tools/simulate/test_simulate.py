@@ -73,7 +73,7 @@ def test_a_seed_that_fails_is_shrunk(capsys: pytest.CaptureFixture[str]) -> None
     code, out, _ = simulate(capsys, NAME, "--seed", "3", "--shrink")
     assert code == 1
     assert "FAILED: step " in out
-    assert out.splitlines()[-1] == f"again: aerowire simulate {NAME} --seed 3 --misfortunes none --streams 0"
+    assert out.splitlines()[-1] == f"again: aerowire simulate {NAME} --seed 3 --misfortunes none --streams 0 --habits none --churners none"
 
 
 def test_a_ledger_keeps_what_was_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -131,7 +131,9 @@ def test_scenarios_and_replacements_are_listed(capsys: pytest.CaptureFixture[str
         (["nosuch"], "no such scenario; at nosuch; expected quiet, mild, partitions, crashes, rough"),
         (["nosuch:X"], "the scenario cannot be loaded; at nosuch:X; got No module named 'nosuch'"),
         ([f"{__name__}:NOT_MINE"], "not a scenario; "),
-        ([NAME, "--seed", "0", "--streams", "0,7"], "no such streams; at --streams; expected numbers below 1; got [0, 7]"),
+        ([NAME, "--seed", "0", "--streams", "0,7"], "no such streams; at --streams; expected numbers below 1; got 0,7"),
+        ([NAME, "--seed", "0", "--habits", "1"], "no such habits; at --habits; expected numbers below 1; got 1"),
+        ([NAME, "--seed", "0", "--churners", "0,2"], "no such churners; at --churners; expected numbers below 2; got 0,2"),
         (["--shrink"], "--shrink is of one seed; at simulate; expected SCENARIO and --seed"),
     ],
 )

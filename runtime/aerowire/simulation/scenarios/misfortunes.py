@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,11 +27,20 @@ class Misfortunes:
     def __init__(self, world: SimulatedWorld, start_driver: Callable[[SimulatedHost], None]) -> None:
         self._world = world
         self._start_driver = start_driver
-        self._held_up: set[tuple[str, int]] = set()
+        # By host and process.
+        self._hold_ups: Counter[tuple[str, int]] = Counter()  # under way
+        self._held_up_until_ns: dict[tuple[str, int], int] = {}
+        self._begun = 0
 
-    def was_held_up(self, host: SimulatedHost, process_id: int) -> bool:
-        """Return whether a process was ever paused or slow."""
-        return (host.address, process_id) in self._held_up
+    @property
+    def have_begun(self) -> bool:
+        """Whether anything has happened to any host yet."""
+        return self._begun > 0
+
+    def was_held_up(self, host: SimulatedHost, process_id: int, since_ns: int) -> bool:
+        """Return whether a process was paused or slow at some time after `since_ns` (of the world's clock)."""
+        key = host.address, process_id
+        return self._hold_ups[key] > 0 or self._held_up_until_ns.get(key, since_ns) > since_ns
 
     def begin(self, misfortune: Misfortune) -> Undo | None:
         """Let a misfortune happen; return what ends it, None where there is nothing that it could happen to."""
@@ -38,6 +48,7 @@ class Misfortunes:
         if not host.has_power:
             return None
         kind, draws = misfortune.kind, Draws("misfortune", misfortune.seed)
+        self._begun += 1
         if kind in CRASHES:
             return self._crash(kind, host, draws)
         if kind is Kind.CLOCK_JUMP:
@@ -57,6 +68,8 @@ class Misfortunes:
         for host in self._world.hosts:
             for process in host.processes:
                 process.undisturb()
+                while self._hold_ups[_key(host, process)] > 0:
+                    self._end_hold_up(host, process)
             self._start_again(host)
 
     def _crash(self, kind: Kind, host: SimulatedHost, draws: Draws) -> Undo | None:
@@ -101,23 +114,31 @@ class Misfortunes:
         if not running:
             return None
         process = draws.one_of(running)
-        self._held_up.add((host.address, process.identity.own_id()))
+        self._hold_ups[_key(host, process)] += 1
         if kind is Kind.PAUSE:
             process.pause()
-            return partial(_resume, process)
+            return partial(self._resume, host, process)
         process.slow(draws.whole(10, 2_000) * 1_000)
-        return partial(_quicken, process)
+        return partial(self._quicken, host, process)
+
+    def _resume(self, host: SimulatedHost, process: Process) -> None:
+        if process.state is ProcessState.PAUSED:
+            process.resume()
+        self._end_hold_up(host, process)
+
+    def _quicken(self, host: SimulatedHost, process: Process) -> None:
+        if process.state in (ProcessState.RUNNING, ProcessState.PAUSED):
+            process.slow(0)
+        self._end_hold_up(host, process)
+
+    def _end_hold_up(self, host: SimulatedHost, process: Process) -> None:
+        self._hold_ups[_key(host, process)] -= 1
+        self._held_up_until_ns[_key(host, process)] = self._world.clock.now_ns()
+
+
+def _key(host: SimulatedHost, process: Process) -> tuple[str, int]:
+    return host.address, process.identity.own_id()
 
 
 def _nothing() -> None:
     """End nothing: the misfortune was over at once, or ends by itself."""
-
-
-def _resume(process: Process) -> None:
-    if process.state is ProcessState.PAUSED:
-        process.resume()
-
-
-def _quicken(process: Process) -> None:
-    if process.state in (ProcessState.RUNNING, ProcessState.PAUSED):
-        process.slow(0)

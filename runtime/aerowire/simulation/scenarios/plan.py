@@ -1,11 +1,10 @@
 """What a scenario is, and the plan that a seed draws from it: everything that will be done to a world, before anything is.
 
-A plan can be made smaller: `Plan.only` keeps some of its misfortunes and streams. The rest of the plan stays what it is.
+A plan can be made smaller: `Plan.only` keeps some of its parts. The rest of the plan stays what it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -64,6 +63,10 @@ class StreamPlan:
     hold_ns: int = 0
     ends_after: int = 0
 
+    def without_habits(self) -> StreamPlan:
+        """Return a stream with one subscriber on each of its hosts, which never pauses, and a publisher that offers and does not end."""
+        return replace(self, subscribers=tuple(dict.fromkeys(self.subscribers)), poll_ns=(), hold_ns=0, ends_after=0)
+
 
 @dataclass(frozen=True, slots=True)
 class Misfortune:
@@ -80,6 +83,28 @@ class Misfortune:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Parts of a plan, None for all of a kind.
+
+    Misfortunes and streams are told by their places in the plan, habits by the numbers of the streams that keep theirs, applications that
+    add and close all the time by their hosts.
+    """
+
+    misfortunes: tuple[int, ...] | None = None
+    streams: tuple[int, ...] | None = None
+    habits: tuple[int, ...] | None = None
+    churners: tuple[int, ...] | None = None
+
+    def further(self, smaller: Kept) -> Kept:
+        """Return what is kept of the whole plan, where `smaller` is kept of the plan of these parts."""
+        return replace(
+            smaller,
+            misfortunes=_chosen(self.misfortunes, smaller.misfortunes),
+            streams=_chosen(self.streams, smaller.streams),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """All that a seed draws from a scenario."""
 
@@ -93,16 +118,27 @@ class Plan:
     churners: tuple[int, ...] = ()  # hosts with an application that adds and closes counters and publications all the time
 
     @property
+    def habitual_streams(self) -> tuple[int, ...]:
+        """The numbers of the streams that have any habit: several readers on a host, pauses, held claims, ends."""
+        return tuple(stream.number for stream in self.streams if stream != stream.without_habits())
+
+    @property
     def is_faultless(self) -> bool:
         """Whether nothing is lost and nothing happens to any host."""
         return not self.misfortunes and not self.faults.loss and not self.faults.send_error and not self.faults.queue_length
 
-    def only(self, misfortunes: Sequence[int] | None = None, streams: Sequence[int] | None = None) -> Plan:
-        """Keep the misfortunes and streams of these numbers, None for all of them."""
-        kept = self.misfortunes if misfortunes is None else tuple(self.misfortunes[number] for number in misfortunes)
-        return replace(
-            self, misfortunes=kept, streams=self.streams if streams is None else tuple(self.streams[number] for number in streams)
-        )
+    def only(self, kept: Kept) -> Plan:
+        """Return a plan of those parts that are kept."""
+        misfortunes, streams, churners = self.misfortunes, self.streams, self.churners
+        if kept.misfortunes is not None:
+            misfortunes = tuple(misfortunes[place] for place in kept.misfortunes)
+        if kept.streams is not None:
+            streams = tuple(streams[place] for place in kept.streams)
+        if kept.habits is not None:
+            streams = tuple(stream if stream.number in kept.habits else stream.without_habits() for stream in streams)
+        if kept.churners is not None:
+            churners = tuple(host for host in churners if host in kept.churners)
+        return replace(self, misfortunes=misfortunes, streams=streams, churners=churners)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,3 +243,9 @@ class Scenario:
             found.append(Misfortune(at_ns, draws.one_of(kinds), draws.whole(0, hosts - 1), draws.whole(1, 5_000) * MS, draws.seed()))
             at_ns += draws.whole(1, 2 * mean_ns)
         return found
+
+
+def _chosen(numbers: tuple[int, ...] | None, places: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    if numbers is None or places is None:
+        return places if numbers is None else numbers
+    return tuple(numbers[place] for place in places)

@@ -46,6 +46,8 @@ OPTIONS: dict[str, Any] = {
 FORGETTING_NS = 6 * SECOND
 # How often ended applications are started again.
 SUPERVISION_NS = 500 * MS
+# After the end of a pause everything that it has led to is over: a client that was given up notices when it looks for its driver next.
+DISTURBANCE_NS = 10 * SECOND
 # After it each side of a stream has noticed that the other one has gone.
 PARTED_NS = 10 * SECOND
 # After it a driver has noticed that a client has gone, and let go of all that was its own.
@@ -131,6 +133,10 @@ class Run:
         """Return the subscribers, the last one of each place."""
         return list(self._subscribers.values())
 
+    def subscribers_of(self, stream: StreamPlan) -> list[Subscriber]:
+        """Return the subscribers of a stream, the last one of each place."""
+        return [subscriber for (number, _), subscriber in self._subscribers.items() if number == stream.number]
+
     def publisher_of(self, stream: StreamPlan) -> Publisher:
         """Return the last publisher of a stream."""
         return self._publishers[stream.number]
@@ -139,13 +145,19 @@ class Run:
         """Return what is known of a publisher, which may have ended long ago."""
         return self._lives[incarnation]
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether no misfortune has happened yet, and applications that end are started again."""
+        return self._is_supervised and not self._misfortunes.have_begun
+
     def was_disturbed(self, application: Application) -> bool:
-        """Return whether an application or its driver was ever paused or slow, or its driver was killed."""
+        """Return whether an application or its driver was paused or slow a short while ago, or its driver was killed."""
         driver = application.driver_process
         if driver.state is ProcessState.ENDED:
             return True
+        since_ns = self.world.clock.now_ns() - DISTURBANCE_NS
         process_ids = application.client.process_id, driver.identity.own_id()
-        return any(self._misfortunes.was_held_up(application.host, process_id) for process_id in process_ids)
+        return any(self._misfortunes.was_held_up(application.host, process_id, since_ns) for process_id in process_ids)
 
     def host_of(self, stream: int, number: int) -> str:
         """Return the address of a stream's subscriber."""

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import fields, replace
 
-from aerowire.simulation.scenarios.plan import Plan
+from aerowire.simulation.scenarios.plan import Kept, Plan
+
+Numbers = tuple[int, ...]
 
 
-def shrink(plan: Plan, fails: Callable[[Plan], bool]) -> tuple[list[int], list[int]]:
-    """Return the numbers of the misfortunes and streams of a failing plan without which it does not fail.
+def shrink(plan: Plan, fails: Callable[[Plan], bool]) -> Kept:
+    """Return the parts of a failing plan without which it does not fail.
 
-    `fails` runs a plan. Halves, quarters and so on are left out first, single ones at last: leaving any one of the result out, it passes.
+    `fails` runs a plan. Of each kind of parts halves, quarters and so on are left out first, single ones at last, until leaving any one
+    of the result out lets it pass.
     """
-    streams = list(range(len(plan.streams)))
-    misfortunes = _without(list(range(len(plan.misfortunes))), lambda kept: fails(plan.only(kept, streams)))
-    streams = _without(streams, lambda kept: fails(plan.only(misfortunes, kept)))
-    return _without(misfortunes, lambda kept: fails(plan.only(kept, streams))), streams
+    kept = Kept(
+        misfortunes=tuple(range(len(plan.misfortunes))),
+        streams=tuple(range(len(plan.streams))),
+        habits=plan.habitual_streams,
+        churners=plan.churners,
+    )
+    while True:
+        before = kept
+        for field in fields(Kept):
+            kept = _smaller(kept, field.name, lambda fewer: fails(plan.only(fewer)))
+        if kept == before:
+            return kept
 
 
-def _without(numbers: list[int], fails: Callable[[Sequence[int]], bool]) -> list[int]:
-    size = max(1, len(numbers) // 2)
-    while numbers:
+def _smaller(kept: Kept, kind: str, fails: Callable[[Kept], bool]) -> Kept:
+    size = max(1, len(getattr(kept, kind)) // 2)
+    while numbers := getattr(kept, kind):
         at = 0
         is_smaller = False
         while at < len(numbers):
-            fewer = numbers[:at] + numbers[at + size :]
+            fewer = replace(kept, **{kind: numbers[:at] + numbers[at + size :]})
             if fails(fewer):
-                numbers, is_smaller = fewer, True
+                kept, is_smaller = fewer, True
+                numbers = getattr(kept, kind)
             else:
                 at += size
         if size == 1 and not is_smaller:
             break
         size = max(1, size // 2)
-    return numbers
+    return kept

@@ -17,14 +17,15 @@ from aerowire.tools.arguments import count, count_or_none
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from aerowire.simulation.scenarios.plan import Plan
+    from aerowire.simulation.scenarios.plan import Kept, Plan
     from aerowire.tools.simulate.ledger import Entry
 
 SEEDS = (0, 99)
 REPEAT_EVERY = 20
 # More than any machine has processors for.
 JOBS_MAX = 1024
-OF_ONE = ("shrink", "misfortunes", "streams", "stop_at", "trace", "pcap", "pcap_overwrite")
+PARTS = ("misfortunes", "streams", "habits", "churners")
+OF_ONE = ("shrink", *PARTS, "stop_at", "trace", "pcap", "pcap_overwrite")
 EXAMPLES = """\
 Examples:
   aerowire simulate --list
@@ -37,8 +38,8 @@ Examples:
 
 Drivers, clients and their network run in one thread and in virtual time; a seed decides everything. Without a SCENARIO each has its turn.
 A seed that fails tells what was expected and seen, the last events of each host, and the command that repeats it; --shrink looks for the
-fewest misfortunes and streams with which it fails. A --ledger keeps what was run: seeds in it are not run again by the same version
-(in a checkout: the same commit and changes).
+fewest misfortunes, streams, habits and churners with which it fails. A --ledger keeps what was run: seeds in it are not
+run again by the same version (in a checkout: the same commit and changes).
 
 A --pcap holds every datagram once, as its socket sends it, with the addresses and the time of the simulated world, whatever becomes of it
 later. Copies that links make, and sends that fail, are not in it. It is pcapng, or classic pcap for a name that ends in .pcap.
@@ -86,9 +87,13 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line for each seed")
     one = parser.add_argument_group("of one seed")
-    one.add_argument("--shrink", action="store_true", help="look for the fewest misfortunes and streams with which it fails")
+    one.add_argument("--shrink", action="store_true", help="look for the fewest of all parts below with which it fails")
     one.add_argument("--misfortunes", metavar="LIST", type=_numbers, help="keep those of these numbers, such as 0,3; none for none")
     one.add_argument("--streams", metavar="LIST", type=_numbers, help="keep the streams of these numbers")
+    habits = "pauses, held claims, ends, several readers: keep those of the streams of these numbers"
+    one.add_argument("--habits", metavar="LIST", type=_numbers, help=habits)
+    churners = "applications that add and close all the time: keep those on the hosts of these numbers"
+    one.add_argument("--churners", metavar="LIST", type=_numbers, help=churners)
     one.add_argument("--stop-at", metavar="STEP", type=count_or_none, help="stop at this step, and print the last events of each host")
     one.add_argument("--trace", metavar="FILE", type=Path, help="write a line for each event and each packet")
     one.add_argument("--pcap", metavar="FILE", type=Path, help="write all packets to a capture, for `aerowire pcap` and Wireshark")
@@ -121,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_one(arguments)
     except RunRaisedError as error:
         print(f"RAISED: {error.told}")
-        print("\n".join([*_lines_of(error.events), _again(arguments)]))
+        print("\n".join([*_lines_of(error.events), f"again: {_command(arguments.scenario, arguments.seed, _kept(arguments))}"]))
         return 1
 
 
@@ -202,20 +207,19 @@ def _run_one(arguments: argparse.Namespace) -> int:
     from aerowire.tools.simulate.trace import Trace
 
     plan = plan_of(arguments.scenario, arguments.seed)
-    for name, whole in (("misfortunes", plan.misfortunes), ("streams", plan.streams)):
-        if any(number >= len(whole) for number in getattr(arguments, name) or ()):
-            raise ConfigurationError(
-                f"no such {name}", where=f"--{name}", expected=f"numbers below {len(whole)}", actual=getattr(arguments, name)
-            )
-    plan = plan.only(arguments.misfortunes, arguments.streams)
+    kept = _kept(arguments)
+    for part, end in zip(PARTS, (len(plan.misfortunes), len(plan.streams), len(plan.streams), plan.hosts), strict=True):
+        if any(number >= end for number in getattr(kept, part) or ()):
+            actual = ",".join(map(str, getattr(kept, part)))
+            raise ConfigurationError(f"no such {part}", where=f"--{part}", expected=f"numbers below {end}", actual=actual)
+    plan = plan.only(kept)
     if arguments.shrink:
         if not fails(plan):
             print("it passes: there is nothing to shrink")
             return 0
-        misfortunes, streams = shrink(plan, fails)
-        plan = plan.only(misfortunes, streams)
-        arguments.misfortunes = _kept(arguments.misfortunes, misfortunes)
-        arguments.streams = _kept(arguments.streams, streams)
+        smaller = shrink(plan, fails)
+        plan = plan.only(smaller)
+        kept = kept.further(smaller)
     with Trace(arguments.trace) as trace, Capture(arguments.pcap, overwrites=arguments.pcap_overwrite) as capture:
         made: list[Run] = []
 
@@ -239,7 +243,7 @@ def _run_one(arguments: argparse.Namespace) -> int:
         print("all rules were kept")
         return 0
     print(f"FAILED: {outcome.failure}")
-    print("\n".join([*_lines_of(outcome.events), _again(arguments)]))
+    print("\n".join([*_lines_of(outcome.events), f"again: {_command(arguments.scenario, plan.seed, kept)}"]))
     return 1
 
 
@@ -252,21 +256,18 @@ def _lines_of(events: dict[str, list[str]]) -> list[str]:
     return [f"  {host}: {line}" for host, lines in sorted(events.items()) for line in lines]
 
 
-def _again(arguments: argparse.Namespace) -> str:
-    return f"again: {_command(arguments.scenario, arguments.seed, arguments.misfortunes, arguments.streams)}"
+def _kept(arguments: argparse.Namespace) -> Kept:
+    from aerowire.simulation.scenarios.plan import Kept
+
+    return Kept(*(getattr(arguments, part) for part in PARTS))
 
 
-def _command(scenario: str, seed: int, misfortunes: list[int] | None = None, streams: list[int] | None = None) -> str:
+def _command(scenario: str, seed: int, kept: Kept | None = None) -> str:
     told = f"aerowire simulate {scenario} --seed {seed}"
-    for name, kept in (("misfortunes", misfortunes), ("streams", streams)):
-        if kept is not None:
-            told += f" --{name} {','.join(map(str, kept)) or 'none'}"
+    for part in PARTS:
+        if kept is not None and (numbers := getattr(kept, part)) is not None:
+            told += f" --{part} {','.join(map(str, numbers)) or 'none'}"
     return told
-
-
-def _kept(given: list[int] | None, of_those: list[int]) -> list[int]:
-    """Return the numbers in the whole plan of what a shrinking has kept of a plan that was given a part."""
-    return of_those if given is None else [given[number] for number in of_those]
 
 
 def _progress() -> Progress | None:
@@ -308,9 +309,9 @@ def _range(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _numbers(text: str) -> list[int]:
+def _numbers(text: str) -> tuple[int, ...]:
     if text == "none":
-        return []
+        return ()
     if not re.fullmatch(r"\d{1,6}(,\d{1,6})*", text):
         raise argparse.ArgumentTypeError(f"expected numbers such as 0,3, or none, got {text}")
-    return list(dict.fromkeys(map(int, text.split(","))))
+    return tuple(dict.fromkeys(map(int, text.split(","))))
