@@ -47,10 +47,11 @@ class Kept:
 
 
 def draw_faults(rng: random.Random) -> DiskFaults:
+    """Draw errors of up to a tenth of all operations. The journal is the only copy of its entries, so what is synced is not damaged."""
     return DiskFaults(
-        read_error=rng.choice((0.0, 0.02)),
-        write_error=rng.choice((0.0, 0.02)),
-        sync_error=rng.choice((0.0, 0.05)),
+        read_error=rng.choice((0.0, 0.1 * rng.random())),
+        write_error=rng.choice((0.0, 0.1 * rng.random())),
+        sync_error=rng.choice((0.0, 0.1 * rng.random())),
         short_read=rng.choice((0.0, 0.3)),
         short_write=rng.choice((0.0, 0.3)),
         writeback=rng.choice((0.0, 0.3)),
