@@ -125,12 +125,12 @@ def build() -> SimpleNamespace:
 
 @pytest.fixture(scope="session")
 def plain_zip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `--py-files` ships: the packages that read captures, in pure Python, with the directories as entries."""
+    """What `--py-files` ships: the packages that read captures and recordings, in pure Python, with the directories as entries."""
     root = Path(__file__).parent.parent.parent
     archive = tmp_path_factory.mktemp("zip") / "aerowire.zip"
     with zipfile.ZipFile(archive, "w") as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # both roots bring the entry of the namespace
-        for top, name in (("pcap", "aerowire/pcap"), ("generated", "aerowire/codecs")):
+        warnings.simplefilter("ignore")  # each root brings the entry of the namespace
+        for top, name in (("pcap", "aerowire/pcap"), ("generated", "aerowire/codecs"), ("runtime", "aerowire/recordings")):
             for path in [root / top / "aerowire", root / top / name, *sorted((root / top / name).rglob("*"))]:
                 if path.is_dir() or path.suffix == ".py":
                     file.write(path, path.relative_to(root / top))

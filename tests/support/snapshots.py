@@ -1,4 +1,4 @@
-"""Unpacks the official driver's files once, for the folders whose conftest names this fixture."""
+"""Unpacks files of official implementations once, for the folders whose conftest names these fixtures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import pytest
 
 from tests.support.unpacking import unpack
 
-ARCHIVE = Path(__file__).parents[1] / "data" / "snapshots" / "official-c-driver.tar.xz"
+FOLDER = Path(__file__).parents[1] / "data" / "snapshots"
+ARCHIVE = FOLDER / "official-c-driver.tar.xz"
+GOLDEN_ARCHIVES = FOLDER / "archive-golden.tar.xz"
+GOLDEN_NAMES = ("seg64k-orderly", "seg64k-kill", "seg128k-crc32c-orderly")
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +20,11 @@ def snapshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("snapshots")
     unpack(ARCHIVE, directory)
     return directory
+
+
+@pytest.fixture(scope="session")
+def golden_archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory with three directories of the official Archive, and what the official tool said of them. Tests copy what they change."""
+    directory = tmp_path_factory.mktemp("archives")
+    unpack(GOLDEN_ARCHIVES, directory)
+    return directory / "archive"

@@ -19,8 +19,11 @@ cdef extern from *:
 cdef enum:
     CATALOG_VERSION = 196864  # Version 3.1.0 of the catalog, as major, minor and patch bytes.
     CATALOG_ALIGNMENT = 64  # Every entry of a new catalog ends on a multiple of this.
+    CATALOG_CAPACITY_MAX = 2147483647  # Longest catalog.
     CATALOG_LEGACY_ENTRY_LENGTH = 1024  # Length of every entry of a catalog without an alignment; its header takes the place of the first one.
     SEGMENT_LENGTH_MIN = 65536  # Shortest segment.
     SEGMENT_LENGTH_MAX = 1073741824  # Longest segment.
     NULL_POSITION = -1  # Stop position of a recording that goes on.
     NULL_TIMESTAMP = -1  # Stop timestamp of a recording that goes on.
+    MARK_FILE_HEADER_LENGTH = 8192  # Bytes of the mark file before its error log.
+    MARK_FILE_LIVENESS_TIMEOUT_MS = 10000  # Age of the activity timestamp from which an Archive counts as dead.

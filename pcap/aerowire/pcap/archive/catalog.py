@@ -1,39 +1,25 @@
 """The catalog of an Archive: which recordings there are, and which of their segment files.
 
-    archive.catalog:  header (32 bytes) | entry | entry | ...
-    entry:            header (32 bytes: length of the rest, state, checksum) | descriptor (80 bytes) | 3 x (u32 length, text) | padding
-
-Aeron: Catalog.  Nothing in it is trusted: a descriptor that cannot be is listed with what is wrong with it, and not read from.
+Nothing in it is trusted: a descriptor that cannot be is listed with what is wrong with it, and not read from. Aeron: Catalog.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from aerowire.codecs.dtypes.archive import CATALOG_HEADER, RECORDING_DESCRIPTOR, RECORDING_DESCRIPTOR_HEADER
-from aerowire.codecs.flyweights.archive import RecordingState
-from aerowire.codecs.flyweights.archive_files import (
-    CATALOG_FILE_NAME,
-    CATALOG_LEGACY_ENTRY_LENGTH,
-    CATALOG_VERSION,
-    NULL_POSITION,
-    SEGMENT_FILE_NAME,
-    SEGMENT_LENGTH_MAX,
-    SEGMENT_LENGTH_MIN,
-)
-from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, MAX_UDP_PAYLOAD, TERM_LENGTH_MAX, TERM_LENGTH_MIN
+from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME, CATALOG_VERSION, NULL_POSITION
 from aerowire.pcap.archive.damage import ArchiveError, Damage, Report
+from aerowire.recordings.catalog_entry import RecordingEntry, decode_entry
+from aerowire.recordings.catalog_layout import CATALOG_HEADER_LENGTH, CatalogHeader, entry_places
+from aerowire.recordings.segment_names import parse_segment_name, segment_name
+from aerowire.recordings.versions import major_version
 
-SEGMENT_NAME = re.compile(SEGMENT_FILE_NAME.replace(".", r"\.").format(recording_id=r"(\d{1,19})", position=r"(\d{1,19})"))
-MAJOR_SHIFT = 16  # of a version: minor and patch have a byte each
 MISSING_MAX = 100  # segments listed of one recording: a damaged stop position makes any number, and so may each of many entries
 
 RECORDINGS_SCHEMA = pa.schema(
@@ -64,56 +50,20 @@ RECORDINGS_SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """A catalog entry and the segment files of its recording.
-
-    Invariant where damage is None: lengths are powers of two and fit each other, positions are multiples of 32, start <= stop or no stop.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording(RecordingEntry):
+    """A catalog entry and the segment files of its recording."""
 
     directory: str
-    catalog_offset: int
-    state: str
-    checksum: int
-    control_session_id: int
-    correlation_id: int
-    recording_id: int
-    start_timestamp_ms: int
-    stop_timestamp_ms: int
-    start_position: int
-    stop_position: int  # NULL_POSITION while it is recorded
-    initial_term_id: int
-    segment_file_length: int
-    term_buffer_length: int
-    mtu_length: int
-    session_id: int
-    stream_id: int
-    stripped_channel: str
-    original_channel: str
-    source_identity: str
     segments: tuple[int, ...]
-    damage: str | None
 
     @property
     def is_readable(self) -> bool:
-        return self.damage is None and self.state == RecordingState.VALID.name
+        return self.is_valid
 
     @property
-    def is_active(self) -> bool:
-        return self.stop_position == NULL_POSITION
-
-    @property
-    def segment_length(self) -> int:
-        return max(self.segment_file_length, self.term_buffer_length)
-
-    @property
-    def base_position(self) -> int:
-        """Where the term of the start position begins: segments are counted from there."""
-        return self.start_position & -self.term_buffer_length
-
-    def segment_of(self, position: int) -> int:
-        """Return where the segment that holds a position begins."""
-        return position - (position - self.base_position) % self.segment_length
+    def state(self) -> str:
+        return self.recording_state.name
 
     def own_segments(self) -> list[int]:
         """Return the positions, ascending, of the files that begin on a segment boundary of this recording."""
@@ -121,11 +71,7 @@ class Recording:
         return [one for one in self.segments if one >= first and (one - first) % self.segment_length == 0]
 
     def segment_path(self, segment: int) -> Path:
-        return Path(self.directory) / SEGMENT_FILE_NAME.format(recording_id=self.recording_id, position=segment)
-
-    def term_id_of(self, position: int) -> int:
-        """Return the id of the term that holds a position; ids wrap around as 32-bit integers do."""
-        return (self.initial_term_id + position // self.term_buffer_length + (1 << 31)) % (1 << 32) - (1 << 31)
+        return Path(self.directory) / segment_name(self.recording_id, segment)
 
     def missing_segments(self) -> list[int]:
         """Return where segments begin that should be there and are not."""
@@ -168,27 +114,21 @@ def read_catalog(path: str | os.PathLike[str], report: Report) -> list[Recording
         data = file.read_bytes()
     except OSError as error:
         raise ArchiveError(f"{file}: cannot be read ({error.strerror}); expected the directory of an Archive") from error
-    if len(data) < CATALOG_HEADER.itemsize:
-        raise ArchiveError(f"{file}: {len(data)} bytes are no catalog, expected {CATALOG_HEADER.itemsize} at least")
-    header = np.frombuffer(data, CATALOG_HEADER, 1)[0]
-    major, expected = int(header["version"]) >> MAJOR_SHIFT, CATALOG_VERSION >> MAJOR_SHIFT
+    if len(data) < CATALOG_HEADER_LENGTH:
+        raise ArchiveError(f"{file}: {len(data)} bytes are no catalog, expected {CATALOG_HEADER_LENGTH} at least")
+    header = CatalogHeader.decode(data)
+    major, expected = major_version(header.version), major_version(CATALOG_VERSION)
     if major != expected:
         raise ArchiveError(f"{file}: offset 0: version {major} of the catalog, expected {expected}")
-    legacy = int(header["alignment"]) == 0
-    offset = CATALOG_LEGACY_ENTRY_LENGTH if legacy else CATALOG_HEADER.itemsize
     segments = _segments(directory)
     found: list[Recording] = []
-    while offset + RECORDING_DESCRIPTOR_HEADER.itemsize <= len(data):
-        length = int(np.frombuffer(data, RECORDING_DESCRIPTOR_HEADER, 1, offset)[0]["length"])
-        if length == 0:
+    for place in entry_places(data, header):
+        if place.problem is not None:
+            report.note(Damage(os.fspath(file), place.offset, f"{place.problem}; entries behind it are not seen"))
             break
-        end = offset + (CATALOG_LEGACY_ENTRY_LENGTH if legacy else RECORDING_DESCRIPTOR_HEADER.itemsize + length)
-        if length < RECORDING_DESCRIPTOR.itemsize or end > len(data):
-            reason = f"catalog entry of {length} bytes, expected {RECORDING_DESCRIPTOR.itemsize} to {len(data) - offset - 32}"
-            report.note(Damage(os.fspath(file), offset, f"{reason}; entries behind it are not seen"))
-            break
-        found.append(_entry(directory, data[offset:end], offset, segments))
-        offset = end
+        entry = decode_entry(data, place.offset, place.end)
+        values = {field.name: getattr(entry, field.name) for field in fields(RecordingEntry)}
+        found.append(Recording(**values, directory=directory, segments=segments.get(entry.recording_id, ())))
     return found
 
 
@@ -196,71 +136,7 @@ def _segments(directory: str) -> dict[int, tuple[int, ...]]:
     """Return recording id -> where its segment files begin, ascending."""
     found: dict[int, list[int]] = {}
     for entry in Path(directory).iterdir():
-        match = SEGMENT_NAME.fullmatch(entry.name)
-        if match:
-            found.setdefault(int(match[1]), []).append(int(match[2]))
+        name = parse_segment_name(entry.name)
+        if name is not None and not name.is_deleted:
+            found.setdefault(name.recording_id, []).append(name.position)
     return {recording_id: tuple(sorted(positions)) for recording_id, positions in found.items()}
-
-
-def _entry(directory: str, data: bytes, offset: int, segments: dict[int, tuple[int, ...]]) -> Recording:
-    header = np.frombuffer(data, RECORDING_DESCRIPTOR_HEADER, 1)[0]
-    start = RECORDING_DESCRIPTOR_HEADER.itemsize
-    fields = np.frombuffer(data, RECORDING_DESCRIPTOR, 1, start)[0]
-    values = {name: int(fields[name]) for name in fields.dtype.names}
-    texts, damage = _texts(data, start + RECORDING_DESCRIPTOR.itemsize)
-    state = int(header["state"])
-    names = {member.value: member.name for member in RecordingState}
-    if state not in names:
-        damage = damage or f"state {state}, expected one of {sorted(names)}"
-    damage = damage or _implausible(values)
-    return Recording(
-        directory,
-        offset,
-        names.get(state, RecordingState.INVALID.name),
-        int(header["checksum"]),
-        values["controlSessionId"],
-        values["correlationId"],
-        values["recordingId"],
-        values["startTimestamp"],
-        values["stopTimestamp"],
-        values["startPosition"],
-        values["stopPosition"],
-        values["initialTermId"],
-        values["segmentFileLength"],
-        values["termBufferLength"],
-        values["mtuLength"],
-        values["sessionId"],
-        values["streamId"],
-        *texts,
-        segments=segments.get(values["recordingId"], ()),
-        damage=damage,
-    )
-
-
-def _texts(data: bytes, offset: int) -> tuple[tuple[str, str, str], str | None]:
-    """Return the three texts at an offset, and what is wrong with them."""
-    found = ["", "", ""]
-    for number in range(3):
-        length = int.from_bytes(data[offset : offset + 4], "little")
-        if offset + 4 + length > len(data):
-            return (found[0], found[1], found[2]), f"text {number} of {length} bytes leaves an entry of {len(data)} bytes"
-        found[number] = data[offset + 4 : offset + 4 + length].decode("ascii", "backslashreplace")
-        offset += 4 + length
-    return (found[0], found[1], found[2]), None
-
-
-def _implausible(values: dict[str, int]) -> str | None:
-    """Return what of a descriptor cannot be, or None."""
-    term, segment, mtu = values["termBufferLength"], values["segmentFileLength"], values["mtuLength"]
-    start, stop = values["startPosition"], values["stopPosition"]
-    if not TERM_LENGTH_MIN <= term <= TERM_LENGTH_MAX or term & (term - 1):
-        return f"termBufferLength {term}, expected a power of two from {TERM_LENGTH_MIN} to {TERM_LENGTH_MAX}"
-    if not SEGMENT_LENGTH_MIN <= segment <= SEGMENT_LENGTH_MAX or segment & (segment - 1):
-        return f"segmentFileLength {segment}, expected a power of two from {SEGMENT_LENGTH_MIN} to {SEGMENT_LENGTH_MAX}"
-    if not FRAME_ALIGNMENT < mtu <= MAX_UDP_PAYLOAD:
-        return f"mtuLength {mtu}, expected {FRAME_ALIGNMENT + 1} to {MAX_UDP_PAYLOAD}"
-    if values["recordingId"] < 0 or start < 0 or start % FRAME_ALIGNMENT:
-        return f"recordingId {values['recordingId']}, startPosition {start}: expected numbers from 0, the position a multiple of 32"
-    if stop != NULL_POSITION and (stop < start or stop % FRAME_ALIGNMENT):
-        return f"stopPosition {stop}, expected {NULL_POSITION} or a multiple of {FRAME_ALIGNMENT} from startPosition {start}"
-    return None

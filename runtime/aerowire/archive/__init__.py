@@ -1,0 +1,1 @@
+"""The Archive: records streams to disk, replays and replicates them."""
