@@ -1,0 +1,13 @@
+from typing import final
+
+from typing_extensions import Buffer
+
+@final
+class Checksum:
+    @property
+    def kind(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    def compute(self, data: Buffer) -> int: ...
+
+def checksum_named(name: str) -> Checksum | None: ...
