@@ -118,6 +118,14 @@ class RegistrationError(DriverError):
     """The driver refused a command; `error_code` says why."""
 
 
+class ActiveArchiveError(AerowireError):
+    """A live archive already owns the directory."""
+
+
+class ArchiveFileError(AerowireError):
+    """A file in an archive's directory is damaged, missing, or not of a version that can be read."""
+
+
 class StorageSpaceError(AerowireError, OSError):
     """A file system has no room for a file that must be made."""
 

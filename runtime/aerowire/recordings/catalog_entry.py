@@ -121,8 +121,8 @@ def decode_entry(data: Buffer, offset: int, end: int) -> RecordingEntry:
 
 
 def encode_entry(entry: RecordingEntry, alignment: int) -> bytearray:
-    """Return the bytes of an entry, header and padding included; the checksum is the entry's own, and no text may be other than ASCII."""
-    texts = [text.encode("ascii") for text in (entry.stripped_channel, entry.original_channel, entry.source_identity)]
+    """Return the bytes of an entry, header and padding included; the checksum is the entry's own. Texts are ASCII, with ? for the rest."""
+    texts = [text.encode("ascii", "replace") for text in (entry.stripped_channel, entry.original_channel, entry.source_identity)]
     length = align(_HEADER_LENGTH + ENTRY_LENGTH_MIN + sum(_TEXT_LENGTH + len(text) for text in texts), alignment)
     data = bytearray(length)
     header = RecordingDescriptorHeaderEncoder().wrap(data)

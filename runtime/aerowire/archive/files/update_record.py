@@ -1,0 +1,79 @@
+"""The record of the update in place that is under way: what a process that dies in the midst of it leaves can be completed.
+
+    archive.catalog.update:  CRC-32 of the rest | offset in the catalog | length | bytes before the update | bytes after it
+
+The file is there while a catalog is open. Bytes of the catalog that are neither those before nor those after, but some of both, are half
+an update. Other implementations, which map the file, have no such record and delete none.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from aerowire.base.errors import MissingFileError
+
+if TYPE_CHECKING:
+    from aerowire.base.file_port import FilePort, OpenFile
+
+_HEAD = struct.Struct("<IqI")
+_CRC_LENGTH = 4
+_LENGTH_MAX = 4096
+
+
+class Update(NamedTuple):
+    """Bytes that were to take the place of others."""
+
+    offset: int
+    before: bytes
+    after: bytes
+
+    def is_half_done(self, found: bytes | bytearray) -> bool:
+        """Return whether the bytes that are found there are some of those before and some of those after."""
+        if len(found) != len(self.after) or found in (self.before, self.after):
+            return False
+        return all(byte in pair for byte, *pair in zip(found, self.before, self.after, strict=True))
+
+
+class UpdateRecord:
+    """Keeps one update at a time in a file. Synced BEFORE the update begins, where updates are."""
+
+    def __init__(self, files: FilePort, path: Path, sync_level: int) -> None:
+        self._files = files
+        self._path = path
+        self._sync_level = sync_level
+        self._file: OpenFile | None = None
+
+    def read(self) -> Update | None:
+        """Return the update that was recorded last; None where there is none, or not all of it. Raises FileError."""
+        try:
+            with self._files.open(self._path) as file:
+                data = file.read(0, _HEAD.size + 2 * _LENGTH_MAX)
+        except MissingFileError:
+            return None
+        if len(data) < _HEAD.size:
+            return None
+        crc, offset, length = _HEAD.unpack_from(data)
+        body = data[_HEAD.size : _HEAD.size + 2 * length]
+        if length > _LENGTH_MAX or len(body) < 2 * length or crc != zlib.crc32(data[_CRC_LENGTH : _HEAD.size] + body):
+            return None
+        return Update(offset, body[:length], body[length:])
+
+    def write(self, update: Update) -> None:
+        """Record an update that is to begin. Raises FileError."""
+        head = _HEAD.pack(0, update.offset, len(update.after))[_CRC_LENGTH:]
+        body = head + update.before + update.after
+        if self._file is None:
+            self._file = self._files.open(self._path, writable=True, create=True)
+        self._file.write_all(0, zlib.crc32(body).to_bytes(_CRC_LENGTH, "little") + body)
+        if self._sync_level > 0:
+            self._file.sync(data_only=True)
+
+    def remove(self) -> None:
+        """Remove the record: no update is under way. Raises FileError."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        self._files.delete(self._path)
