@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import threading
@@ -15,6 +16,7 @@ import pytest
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.base.errors import (
     BlockingCallError,
+    ClosedError,
     DriverDirectoryMissingError,
     DriverShutdownError,
     DriverTimeoutError,
@@ -122,7 +124,45 @@ def test_a_client_that_is_killed_is_missed_when_its_heartbeat_is_too_old(world: 
     assert not world.run(2 * SECOND, until=lambda: labels(host, CounterType.CLIENT_HEARTBEAT) == [])
     assert world.run(3 * SECOND, until=lambda: labels(host, CounterType.CLIENT_HEARTBEAT) == [])
     assert host.cnc.counters_reader().value(SystemCounter.CLIENT_TIMEOUTS) == 1
-    assert not client.aeron.is_closed  # nothing of its end has run
+
+
+@pytest.mark.parametrize("keeps_claim", [True, False])
+def test_what_a_killed_client_has_claimed_is_left_to_its_driver(world: SimulatedWorld, *, keeps_claim: bool) -> None:
+    host = host_of(world, client_liveness_timeout_ns="2s", publication_unblock_timeout_ns="3s")
+    client = StreamClient(host)
+    client.publish(IPC)
+    reader = StreamClient(host)
+    reader.subscribe(IPC)
+    world.run(SECOND)
+    publication = client.client.complete(client.aeron.async_add_publication(IPC, STREAM))
+    claim = publication.try_claim(100)
+    assert claim
+    client.client.kill()
+    if keeps_claim:
+        with pytest.raises(ClosedError):
+            claim.commit()
+    else:
+        del claim, client, publication
+        gc.collect()
+    unblocked = SystemCounter.UNBLOCKED_PUBLICATIONS
+    assert not world.run(2 * SECOND, until=lambda: host.cnc.counters_reader().value(unblocked) > 0)
+    assert world.run(3 * SECOND, until=lambda: host.cnc.counters_reader().value(unblocked) > 0)
+
+
+def test_a_killed_client_is_of_no_use(world: SimulatedWorld) -> None:
+    host = host_of(world)
+    client = StreamClient(host)
+    client.publish(IPC)
+    publication = client.client.complete(client.aeron.async_add_exclusive_publication(IPC, STREAM))
+    counter = client.client.complete(client.aeron.async_add_counter(1_500, "its own"))
+    counter.value = 7
+    client.client.kill()
+    assert client.aeron.is_closed
+    assert publication.is_closed
+    with pytest.raises(ClosedError):
+        counter.value = 8
+    client.aeron.close()
+    assert {info.value for info in host.cnc.counters_reader().for_each() if info.label == "its own"} == {7}
 
 
 def test_a_client_notices_that_its_driver_has_ended_and_goes_on_as_a_process(world: SimulatedWorld) -> None:

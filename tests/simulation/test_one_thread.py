@@ -61,11 +61,12 @@ def test_an_orderly_end_calls_what_is_kept_and_a_kill_does_not() -> None:
     first, second, third = (lambda name=name: called.append(name) for name in ("first", "second", "third"))
     ended, killed = table.begin(0), table.begin(0)
     for function in (first, second, third):
-        ended.at_exit(function)
-        killed.at_exit(function)
+        ended.at_exit(function, at_kill=lambda: called.append("killed"))
+        killed.at_exit(function, at_kill=lambda function=function: called.append("killed") if function is not second else None)
     ended.forget_at_exit(second)
+    killed.forget_at_exit(first)
     killed.kill()
-    assert called == []
+    assert called == ["killed"]
     ended.end()
-    assert called == ["third", "first"]
+    assert called == ["killed", "third", "first"]
     assert not ended.is_running(ended.own_id())

@@ -81,7 +81,7 @@ class Aeron(AeronCommands):
             for runner in self._runners:
                 runner.start()
         # Open until it is closed, whoever still refers to it: a publication may outlive the variable that held its client.
-        ports.processes.at_exit(self.close)
+        ports.processes.at_exit(self.close, at_kill=self._on_kill)
 
     @classmethod
     def connect(cls, aeron_dir: str | os.PathLike[str] | None = None, *, context: ClientContext | None = None, **options: object) -> Aeron:
@@ -213,6 +213,9 @@ class Aeron(AeronCommands):
         self._is_forked = True
         self._conductor.mark_forked()
         self._context.ports.processes.forget_at_exit(self.close)
+
+    def _on_kill(self) -> None:
+        self._conductor.mark_killed()
 
     def _on_agent_start(self, role_name: str) -> None:
         """Tell the application that one of its threads is an agent's from now on."""

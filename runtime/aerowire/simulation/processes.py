@@ -37,7 +37,7 @@ class SimulatedProcess:
     def __init__(self, table: ProcessTable, process_id: int) -> None:
         self._table = table
         self._id = process_id
-        self._at_exit: list[Callable[[], object]] = []
+        self._at_exit: list[tuple[Callable[[], object], Callable[[], object] | None]] = []  # in order, and when killed
 
     def own_id(self) -> int:
         """Return the id."""
@@ -47,21 +47,24 @@ class SimulatedProcess:
         """Return whether a process of this machine runs."""
         return self._table.is_running(pid, begun_by_ms)
 
-    def at_exit(self, function: Callable[[], object]) -> None:
-        """Keep a function for `end`."""
-        self._at_exit.append(function)
+    def at_exit(self, function: Callable[[], object], *, at_kill: Callable[[], object] | None = None) -> None:
+        """Keep a function for `end`, and one for `kill`."""
+        self._at_exit.append((function, at_kill))
 
     def forget_at_exit(self, function: Callable[[], object]) -> None:
-        """Drop a function that is kept."""
-        self._at_exit = [kept for kept in self._at_exit if kept != function]
+        """Drop a function that is kept for `end`, and the one for `kill` beside it."""
+        self._at_exit = [kept for kept in self._at_exit if kept[0] != function]
 
     def end(self) -> None:
         """End in an orderly way: call what is kept, the last first."""
         while self._at_exit:
-            self._at_exit.pop()()
+            self._at_exit.pop()[0]()
         self._table.remove(self._id)
 
     def kill(self) -> None:
-        """End at once: nothing is called."""
-        self._at_exit.clear()
+        """End at once: nothing is called but what keeps objects of the process from changing memory when they are collected."""
+        while self._at_exit:
+            at_kill = self._at_exit.pop()[1]
+            if at_kill is not None:
+                at_kill()
         self._table.remove(self._id)

@@ -27,12 +27,15 @@ class ProcessPort(Protocol):
         """Return whether a process has the id and has not ended; with `begun_by_ms` (epoch ms) one that began later does not count."""
         ...
 
-    def at_exit(self, function: Callable[[], object]) -> None:
-        """Keep `function`, and call it when this process ends in an orderly way; the last one that was kept first."""
+    def at_exit(self, function: Callable[[], object], *, at_kill: Callable[[], object] | None = None) -> None:
+        """Keep `function`, and call it when this process ends in an orderly way; the last one that was kept first.
+
+        `at_kill` is called when a simulated process is killed, whose objects are still there: afterwards none may change what it shared.
+        """
         ...
 
     def forget_at_exit(self, function: Callable[[], object]) -> None:
-        """Drop a function that `at_exit` keeps, if it does."""
+        """Drop a function that `at_exit` keeps, if it does, and what goes with it."""
         ...
 
 
@@ -45,7 +48,8 @@ class SystemProcesses:
     def is_running(self, pid: int, *, begun_by_ms: int | None = None) -> bool:
         return process_is_running(pid, begun_by_ms=begun_by_ms)
 
-    def at_exit(self, function: Callable[[], object]) -> None:
+    def at_exit(self, function: Callable[[], object], *, at_kill: Callable[[], object] | None = None) -> None:
+        del at_kill  # nothing runs in a process that is killed
         atexit.register(function)
 
     def forget_at_exit(self, function: Callable[[], object]) -> None:

@@ -166,7 +166,7 @@ class ClientConductor(Agent):
     def close(self) -> None:
         """End everything. A second call, and one in a forked child, does nothing; `leave` comes after it."""
         with self._lock:
-            if self._state == state.FORKED:
+            if self._state in (state.FORKED, state.KILLED):
                 return
             if self._state == state.OPEN:
                 self.check_files()  # the last look: what was written to a lost page has gone nowhere
@@ -179,7 +179,7 @@ class ClientConductor(Agent):
     def leave(self) -> None:
         """Take leave of the driver, and let go of the logs that linger: nobody can be in the middle of one any more."""
         with self._lock:
-            if self._state == state.FORKED:
+            if self._state in (state.FORKED, state.KILLED):
                 return
             self._logs.release_all()
             if self._was_open:
@@ -191,9 +191,16 @@ class ClientConductor(Agent):
     def mark_forked(self) -> None:
         """In the child of a fork: nothing here is this process's own. The parent's lock may be held by a thread that is not here."""
         self._lock = threading.RLock()
-        self._state = state.FORKED
+        self._disown(state.FORKED)
+
+    def mark_killed(self) -> None:
+        """In a simulated process that is killed: nothing here changes what it shared with others, when it is collected or used."""
+        self._disown(state.KILLED)
+
+    def _disown(self, final: int) -> None:
+        self._state = final
         self._watch.retire()
-        self._resources.mark_forked()
+        self._resources.disown(final)
 
     def ensure_open(self) -> None:
         """Raise what says that the client is closed, or why it has ended; nothing while it is open."""

@@ -172,13 +172,13 @@ class Resources:
                 self.end_images(resource, final, failure)
         return [resource for resource in resources if isinstance(resource, Counter) and not resource.is_static]
 
-    def mark_forked(self) -> None:
-        """In the child of a fork: every handle is a copy."""
+    def disown(self, final: int) -> None:
+        """In the child of a fork, or a simulated process that is killed: no handle changes what it leads to any more."""
         for resource in self._resources.values():
             if isinstance(resource, Subscription):
                 for image in resource.images:
-                    image._end(state.FORKED)
-            resource._end(state.FORKED)
+                    image._end(final)
+            resource._end(final)
 
     def _take_out(self, resource: Resource) -> None:
         registration_id = self._ids.pop(resource, None)

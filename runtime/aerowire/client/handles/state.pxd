@@ -10,6 +10,7 @@ cdef enum HandleState:
     STATE_UNAVAILABLE = 2       # an image whose stream has gone
     STATE_TERMINATED = 3        # by the end of the client: the driver died, or dropped the client
     STATE_FORKED = 4            # a copy in a child process, which owns nothing
+    STATE_KILLED = 6            # of a simulated process that was killed, which changes nothing any more
     STATE_LENT = 5              # on loan to a native agent, which alone writes: open again when it has been taken back
 
 
@@ -24,6 +25,7 @@ cdef class Handle:
 
     cdef bint is_live(self) noexcept nogil      # open, or on loan
     cdef bint is_forked(self) noexcept nogil
+    cdef bint is_disowned(self) noexcept nogil  # forked, or killed: not to be changed by what is collected
     cdef int begin_loan(self, Loan loan) except -1
     cdef object raise_not_open(self)        # the error that a call deserves in this state
     cdef object closed_error(self)          # the class for STATE_CLOSED

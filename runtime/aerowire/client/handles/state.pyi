@@ -7,6 +7,7 @@ CLOSED: int
 UNAVAILABLE: int
 TERMINATED: int
 FORKED: int
+KILLED: int
 
 @disjoint_base
 class Handle:

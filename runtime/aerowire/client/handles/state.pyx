@@ -8,6 +8,7 @@ CLOSED = STATE_CLOSED
 UNAVAILABLE = STATE_UNAVAILABLE
 TERMINATED = STATE_TERMINATED
 FORKED = STATE_FORKED
+KILLED = STATE_KILLED
 
 # How many forks lie between the first process and this one: a handle of another number is a copy.
 cdef int32_t process_generation = 0
@@ -34,7 +35,7 @@ cdef class Handle:
 
     def _end(self, int state, failure=None):
         """Conductor: leave the open state for `state`; `failure` is what ended the client."""
-        if self.is_live() or state == STATE_FORKED:
+        if self.is_live() or state == STATE_FORKED or state == STATE_KILLED:
             self.ended_by = failure
             self.handle_state = state
             if self.loan is not None:
@@ -68,6 +69,9 @@ cdef class Handle:
 
     cdef bint is_forked(self) noexcept nogil:
         return self._process_generation != process_generation
+
+    cdef bint is_disowned(self) noexcept nogil:
+        return self.handle_state == STATE_KILLED or self.is_forked()
 
     cdef object raise_not_open(self):
         if self.handle_state == STATE_FORKED or self._process_generation != process_generation:

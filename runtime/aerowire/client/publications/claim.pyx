@@ -36,7 +36,7 @@ cdef class BufferClaim:
         raise TypeError("a BufferClaim comes from try_claim()")
 
     def __dealloc__(self):
-        if self._frame is not NULL and self._publication is not None and not self._publication.is_forked():
+        if self._frame is not NULL and self._publication is not None and not self._publication.is_disowned():
             claim_abort(self._frame)
 
     def __getbuffer__(self, Py_buffer* view, int flags):
@@ -164,7 +164,7 @@ cdef class BufferClaim:
             raise ClosedError(
                 "no claimed space" if self._result <= 0 else "the claim is already committed or aborted",
                 where=self._publication, actual=f"result {self._result}")
-        if self._publication.is_forked():
+        if self._publication.is_disowned():
             self._publication.raise_not_open()
         return 0
 
