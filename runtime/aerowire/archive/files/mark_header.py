@@ -1,0 +1,133 @@
+"""The header of a mark file as values, of every version, and where the mark file of an Archive is. Files are read, never mapped, here.
+
+    archive-mark.dat:  message header (8 bytes) | fields (128 bytes) | 4 x (u32 length, text) | zeros | error log, from headerLength on
+
+Mark files before archive version 3.1 have no message header. Aeron: ArchiveMarkFile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerowire.base.errors import ArchiveFileError, MissingFileError
+from aerowire.codecs.flyweights.archive_files import MARK_FILE_HEADER_LENGTH, MARK_FILE_NAME, MARK_LINK_FILE_NAME
+from aerowire.codecs.flyweights.archive_mark import MarkFileHeaderDecoder, MessageHeaderDecoder
+from aerowire.codecs.support.errors import SbeError
+
+if TYPE_CHECKING:
+    from aerowire.base.file_port import FilePort
+
+MESSAGE_HEADER_LENGTH: Final = MessageHeaderDecoder.ENCODED_LENGTH
+NULL_ARCHIVE_ID: Final = -1
+_BLOCK_LENGTH = MarkFileHeaderDecoder.SBE_BLOCK_LENGTH
+_ERROR_LOG_LENGTH_MAX = 1 << 30
+_LINK_LENGTH_MAX = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkHeader:
+    """What a mark file tells. `offset` is where its fields begin: 0 without a message header. Timestamps are epoch milliseconds."""
+
+    offset: int
+    schema_version: int
+    version: int
+    activity_timestamp_ms: int
+    start_timestamp_ms: int
+    pid: int
+    control_stream_id: int
+    local_control_stream_id: int
+    events_stream_id: int
+    header_length: int
+    error_buffer_length: int
+    archive_id: int
+    control_channel: str
+    local_control_channel: str
+    events_channel: str
+    aeron_directory: str
+
+
+def decode_mark_header(data: bytes, path: Path) -> MarkHeader:
+    """Return the header that stands at the start of a mark file. Raises ArchiveFileError."""
+    decoder = MarkFileHeaderDecoder()
+    offset = MESSAGE_HEADER_LENGTH if _has_message_header(data) else 0
+    try:
+        if offset:
+            decoder.wrap_and_apply_header(data)
+        else:
+            schema_version = 1 if MarkFileHeaderDecoder().wrap(data, 0, _BLOCK_LENGTH, 1).header_length else 0
+            decoder.wrap(data, 0, _BLOCK_LENGTH, schema_version)
+        return MarkHeader(
+            offset=offset,
+            schema_version=decoder.acting_version,
+            version=decoder.version,
+            activity_timestamp_ms=decoder.activity_timestamp,
+            start_timestamp_ms=decoder.start_timestamp,
+            pid=decoder.pid,
+            control_stream_id=decoder.control_stream_id,
+            local_control_stream_id=decoder.local_control_stream_id,
+            events_stream_id=decoder.events_stream_id,
+            header_length=decoder.header_length or 0,
+            error_buffer_length=decoder.error_buffer_length or 0,
+            archive_id=NULL_ARCHIVE_ID if decoder.archive_id is None else decoder.archive_id,
+            control_channel=decoder.control_channel,
+            local_control_channel=decoder.local_control_channel,
+            events_channel=decoder.events_channel,
+            aeron_directory=decoder.aeron_directory,
+        )
+    except (SbeError, UnicodeDecodeError) as error:
+        raise ArchiveFileError(
+            "the mark file is damaged", where=f"{path}, offset {offset}", expected="fields and texts", actual=str(error)
+        ) from None
+
+
+def read_mark_file(files: FilePort, path: Path) -> tuple[MarkHeader, bytes]:
+    """Return the header of a mark file and its error log. Raises ArchiveFileError, FileError, MissingFileError."""
+    with files.open(path) as file:
+        header = decode_mark_header(file.read(0, MARK_FILE_HEADER_LENGTH), path)
+        if not header.header_length >= 0 or not 0 <= header.error_buffer_length <= _ERROR_LOG_LENGTH_MAX:
+            raise ArchiveFileError(
+                "the mark file is damaged",
+                where=f"{path}, offset {header.offset}",
+                expected="an error log within the file",
+                actual=f"{header.error_buffer_length} bytes from {header.header_length} on",
+            )
+        length = min(header.error_buffer_length, max(file.length() - header.header_length, 0))
+        return header, file.read(header.header_length, length)
+
+
+def mark_directory(files: FilePort, archive_directory: Path) -> Path:
+    """Return the directory of an Archive's mark file: its own, or the one that its link file names. Raises FileError."""
+    try:
+        with files.open(archive_directory / MARK_LINK_FILE_NAME) as file:
+            text = file.read(0, _LINK_LENGTH_MAX).decode("utf-8", "surrogateescape").strip()
+    except MissingFileError:
+        return archive_directory
+    return Path(text) if text else archive_directory
+
+
+def write_link(files: FilePort, archive_directory: Path, directory: Path) -> None:
+    """Make the link file that names the mark file's directory, or delete it where that is the Archive's own. Raises FileError."""
+    link = archive_directory / MARK_LINK_FILE_NAME
+    if files.real_path(directory) == files.real_path(archive_directory):
+        files.delete(link)
+        return
+    updated = link.with_name(link.name + ".updated")
+    with files.open(updated, writable=True, create=True) as file:
+        file.truncate(0)
+        file.write_all(0, files.real_path(directory).encode("utf-8", "surrogateescape"))
+        file.sync()
+    files.rename(updated, link)
+
+
+def mark_path(files: FilePort, archive_directory: Path) -> Path:
+    """Return the path of an Archive's mark file. Raises FileError."""
+    return mark_directory(files, archive_directory) / MARK_FILE_NAME
+
+
+def _has_message_header(data: bytes) -> bool:
+    if len(data) < MESSAGE_HEADER_LENGTH:
+        return False
+    header = MessageHeaderDecoder().wrap(data)
+    return (header.template_id, header.schema_id) == (MarkFileHeaderDecoder.SBE_TEMPLATE_ID, MarkFileHeaderDecoder.SBE_SCHEMA_ID)

@@ -1,0 +1,122 @@
+"""Whether the Archive of a mark file lives, decided without a wait wherever that is possible.
+
+An Archive of this implementation holds its lock file, which names the process and the start that the mark file has, until it ends, however
+that happens. Others show a process id and an activity timestamp. An id that no process has here may be of another PID namespace: only if
+its timestamp is recent, the next one is waited for, a little longer than a living Archive takes for it. Aeron: MarkFile.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerowire.archive.files.mark_header import MarkHeader, decode_mark_header
+from aerowire.base.errors import ActiveArchiveError, ArchiveFileError, MissingFileError
+from aerowire.codecs.flyweights.archive_files import CATALOG_VERSION, MARK_FILE_HEADER_LENGTH, MARK_FILE_LIVENESS_TIMEOUT_MS
+from aerowire.codecs.tables.archive_options import OPTIONS
+from aerowire.recordings.versions import major_version, version_text
+
+if TYPE_CHECKING:
+    from aerowire.base.file_port import FilePort, OpenFile
+    from aerowire.system.ports import Ports
+
+LOCK_FILE_NAME = "archive.lock"
+NULL_TIMESTAMP_MS = -1  # of an Archive that has ended in an orderly way
+_BEAT_NS = 1_200_000_000
+_LOOK_NS = 10_000_000
+_LOCK_RETRY_NS, _LOCK_ATTEMPTS = 1_000_000, 100
+_OWNER_LENGTH_MAX = 64
+
+
+def take_lock(directory: Path, ports: Ports) -> OpenFile:
+    """Make and lock the lock file of a mark file's directory; return it, open. Raises ActiveArchiveError, FileError."""
+    path = directory / LOCK_FILE_NAME
+    file = ports.files.open(path, writable=True, create=True)
+    try:
+        for _ in range(_LOCK_ATTEMPTS):
+            if file.lock():
+                return file
+            owner = _owner_in(file)
+            if owner is None or ports.processes.is_running(owner[0]):
+                raise _active(path, "another process holds it" if owner is None else f"process {owner[0]} holds it")
+            ports.waiting.sleep(_LOCK_RETRY_NS)  # a process that looks whether it is locked holds it for a moment
+        raise _active(path, "another process holds it")
+    except BaseException:
+        file.close()
+        raise
+
+
+def name_owner(lock: OpenFile, pid: int, start_timestamp_ms: int) -> None:
+    """Write into a lock file whose it is. Raises FileError."""
+    lock.truncate(0)
+    lock.write_all(0, f"{pid} {start_timestamp_ms}\n".encode())
+
+
+def check_ended(path: Path, lock: OpenFile, ports: Ports) -> MarkHeader | None:
+    """Return the header of an Archive that has ended, None where there is none to read; `lock` is held by the caller.
+
+    Raises ActiveArchiveError where it lives, ArchiveFileError where the file is of another version, FileError.
+    """
+    header = _read(ports.files, path)
+    if header is None:
+        return None
+    if header.version and major_version(header.version) != major_version(CATALOG_VERSION):
+        raise ArchiveFileError(
+            "the mark file is of another version",
+            where=f"{path}, offset {header.offset}",
+            expected=f"{version_text(CATALOG_VERSION)} or another {major_version(CATALOG_VERSION)}.x",
+            actual=version_text(header.version),
+            hint="migrate older files by: aerowire archive migrate DIR",
+        )
+    if _is_alive(path, header, lock, ports):
+        age = f"last activity {ports.clock.now_ms() - header.activity_timestamp_ms} ms ago"
+        raise _active(path, f"process {header.pid}, {age if header.version else 'which is starting'}")
+    return header
+
+
+def _is_alive(path: Path, header: MarkHeader, lock: OpenFile, ports: Ports) -> bool:
+    processes, now_ms = ports.processes, ports.clock.now_ms()
+    if header.version and header.activity_timestamp_ms == NULL_TIMESTAMP_MS:
+        return False
+    if header.pid in (0, processes.own_id()) or _owner_in(lock) == (header.pid, header.start_timestamp_ms):
+        return False  # of this implementation: the lock would be held
+    is_recent = now_ms - header.activity_timestamp_ms < MARK_FILE_LIVENESS_TIMEOUT_MS
+    if processes.is_running(header.pid, begun_by_ms=header.start_timestamp_ms or None):
+        return is_recent or not header.version
+    return is_recent and bool(header.version) and _beats(path, header, ports)
+
+
+def _beats(path: Path, header: MarkHeader, ports: Ports) -> bool:
+    """Return whether another activity timestamp appears in time."""
+    deadline_ns = ports.clock.now_ns() + _BEAT_NS
+    while ports.clock.now_ns() < deadline_ns:
+        ports.waiting.sleep(_LOOK_NS)
+        found = _read(ports.files, path)
+        if found is None or found.activity_timestamp_ms != header.activity_timestamp_ms:
+            return found is not None and found.activity_timestamp_ms != NULL_TIMESTAMP_MS
+    return False
+
+
+def _read(files: FilePort, path: Path) -> MarkHeader | None:
+    """Return the header of a mark file; None where there is no file, or one of an Archive that died before it had written anything."""
+    try:
+        with files.open(path) as file:
+            data = file.read(0, MARK_FILE_HEADER_LENGTH)
+    except MissingFileError:
+        return None
+    return decode_mark_header(data, path) if any(data) else None
+
+
+def _owner_in(lock: OpenFile) -> tuple[int, int] | None:
+    words = lock.read(0, _OWNER_LENGTH_MAX).split()
+    return (int(words[0]), int(words[1])) if len(words) == 2 and all(word.isdigit() for word in words) else None
+
+
+def _active(path: Path, actual: str) -> ActiveArchiveError:
+    return ActiveArchiveError(
+        "a live archive owns the directory",
+        where=path,
+        expected="no archive, or one that has ended",
+        actual=actual,
+        hint=f"stop it, or choose another {OPTIONS['archive_dir'].property}",
+    )
