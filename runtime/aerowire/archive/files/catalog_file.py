@@ -171,7 +171,7 @@ def read_content(file: OpenFile, length: int) -> bytearray:
     content = bytearray()
     while len(content) < length:
         chunk = file.read(len(content), min(_CHUNK_LENGTH, length - len(content)))
-        if not chunk or chunk.count(0) == len(chunk):
+        if chunk == bytes(len(chunk)):
             break
         content += chunk
     return content

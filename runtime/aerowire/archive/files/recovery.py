@@ -1,0 +1,105 @@
+"""The recovery of recordings that were active when their Archive died: their stop positions are found in their segment files.
+
+What cannot be a part of the recording is removed and reported: a last frame that is torn, bytes behind a gap, files behind it. So whoever
+extends the recording finds nothing but zeros behind its end. Aeron: Catalog, whose Archive refuses to start where a frame may be torn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerowire.archive.files.finding import Finding
+from aerowire.archive.files.segments import cut_segment, frames_end, give_up_segment, is_zero_from, list_segments, segment_path
+
+if TYPE_CHECKING:
+    from aerowire.archive.files.catalog import Catalog
+    from aerowire.archive.files.checksum import Checksum
+    from aerowire.recordings.catalog_entry import RecordingEntry
+
+# Bytes before the last segment in which a gap is looked for: more than a system leaves unwritten for long, and read in a blink.
+_CHECKED_LENGTH = 128 << 20
+
+
+def recover_recordings(catalog: Catalog, now_ms: int, checksum: Checksum | None = None) -> list[Finding]:
+    """Find the stop positions of all recordings that have none, and write them to the catalog; return what had to be removed.
+
+    `checksum` is the algorithm of recorded frames, by which a last frame that seems torn may prove to be whole. Raises FileError.
+    """
+    segments = list_segments(catalog.files, catalog.directory)
+    findings: list[Finding] = []
+    for recording_id in catalog.active:
+        entry = catalog.entry(recording_id)
+        if entry is not None and entry.is_active:
+            recovery = _Recovery(catalog, entry, checksum)
+            position = recovery.recover([one for one in segments.get(recording_id, ()) if one >= entry.base_position])
+            findings += recovery.findings
+            catalog.recording_stopped(recording_id, position, now_ms)
+    return findings
+
+
+class _Recovery:
+    """The recovery of one recording."""
+
+    def __init__(self, catalog: Catalog, entry: RecordingEntry, checksum: Checksum | None) -> None:
+        self.findings: list[Finding] = []
+        self._files = catalog.files
+        self._directory = catalog.directory
+        self._entry = entry
+        self._checksum = checksum
+
+    def recover(self, segments: list[int]) -> int:
+        """Return the stop position, behind which nothing is left. `segments` ascend."""
+        entry = self._entry
+        end = entry.start_position
+        first = self._first_to_check(segments)
+        expected = segments[first] if segments else end
+        for number in range(first, len(segments)):
+            segment = segments[number]
+            if segment != expected:
+                self._give_up(segments[number:], f"no file begins at position {expected}")
+                return end
+            found = self._end_in(segment)
+            if found == segment > segments[0]:
+                self._give_up(segments[number:], f"the frames end at position {end}")  # a recording that ends on a boundary has no more
+                return end
+            end = max(end, found)
+            expected = segment + entry.segment_length
+            if end < expected:
+                self._give_up(segments[number + 1 :], f"the frames end at position {end}")
+                return end
+        return end
+
+    def _first_to_check(self, segments: list[int]) -> int:
+        """Return the index of the first segment whose frames are followed: those before are complete, or were synced long ago."""
+        count = 1 + max(1, _CHECKED_LENGTH // self._entry.segment_length)
+        return max(0, len(segments) - count)
+
+    def _end_in(self, segment: int) -> int:
+        """Return where the frames of a segment end, and remove what is behind in its file."""
+        path = segment_path(self._directory, self._entry.recording_id, segment)
+        with self._files.open(path, writable=True) as file:
+            found = frames_end(file, self._entry, segment, self._checksum)
+            end, reason = found.offset, "bytes behind a gap that are no frames"
+            if found.is_torn:
+                end, reason = found.last_offset, "the last frame, of which pages are empty"
+            limit = self._entry.segment_length
+            if end < limit and (found.is_torn or not is_zero_from(file, end)):
+                cut_segment(file, end, limit)
+                file.sync()
+                self._report(str(path), end, f"{reason}: removed up to the end of the segment")
+        return segment + end
+
+    def _give_up(self, segments: list[int], reason: str) -> None:
+        """Give up files that lie behind the end of the recording; those without a frame just go."""
+        for segment in segments:
+            path = segment_path(self._directory, self._entry.recording_id, segment)
+            with self._files.open(path) as file:
+                is_empty = is_zero_from(file, 0)
+            if is_empty:
+                self._files.delete(path)
+            else:
+                given_up = give_up_segment(self._files, self._directory, self._entry.recording_id, segment)
+                self._report(str(path), 0, f"{reason}: the file behind is given up, as {given_up.name}")
+
+    def _report(self, path: str, offset: int, text: str) -> None:
+        self.findings.append(Finding(path, offset, text, self._entry.recording_id))
