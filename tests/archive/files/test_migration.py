@@ -1,0 +1,148 @@
+"""Directories of older versions of the Archive become what the official Archive of today has written."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aerowire.archive.files.catalog import Catalog
+from aerowire.archive.files.migration import migrate
+from aerowire.archive.files.offline_catalog import OfflineCatalog
+from aerowire.base.errors import FileError
+from aerowire.base.file_port import FilePort
+from aerowire.codecs.flyweights.archive import RecordingDescriptorHeaderEncoder
+from aerowire.recordings.catalog_layout import CatalogHeader
+from aerowire.recordings.versions import compose_version
+from aerowire.simulation.disk import SimulatedDisk
+from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.system.clock import ManualClock
+from aerowire.system.file_system import FileSystem
+
+SLOT = 1024
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def aged(directory: Path, major: int) -> None:
+    """Turn a directory of version 3 into what an Archive of an older one would have left."""
+    version = compose_version(major, 0, 0)
+    with OfflineCatalog(FileSystem(), directory) as catalog:
+        data = replace(CatalogHeader(), version=version, alignment=0).encode().ljust(SLOT, b"\0")
+        for entry in catalog.entries:
+            slot = catalog.entry_bytes(entry)
+            RecordingDescriptorHeaderEncoder().wrap(slot).length = len(bytes(slot).rstrip(b"\0")) - 32
+            data += slot.ljust(SLOT, b"\0")
+            names = sorted(int(path.stem.split("-")[1]) for path in directory.glob(f"{entry.recording_id}-*.rec"))
+            for position in names:
+                old = position
+                if major < 2 and entry.term_buffer_length != entry.segment_file_length:
+                    old -= entry.base_position
+                if major < 1:
+                    old = (position - (entry.start_position & -entry.segment_file_length)) // entry.segment_file_length
+                (directory / f"{entry.recording_id}-{position}.rec").rename(directory / f"{entry.recording_id}-{old}.old")
+        for path in directory.glob("*.old"):
+            path.rename(path.with_suffix(".rec"))
+    (directory / "archive.catalog").write_bytes(data + bytes(SLOT))
+    with (directory / "archive-mark.dat").open("r+b") as file:
+        file.seek(8)
+        file.write(version.to_bytes(4, "little"))
+
+
+def simple(golden_archives: Path, target: Path, name: str) -> Path:
+    """Copy a golden directory, without files that lie before the start of their recording: older names could not tell them apart."""
+    directory = shutil.copytree(golden_archives / name / "archive-dir", target)
+    with OfflineCatalog(FileSystem(), directory) as catalog:
+        for entry in catalog.entries:
+            for path in directory.glob(f"{entry.recording_id}-*.rec"):
+                if int(path.stem.split("-")[1]) < entry.base_position:
+                    path.unlink()
+    return directory
+
+
+@pytest.mark.parametrize("name", ["seg64k-orderly", "seg128k-crc32c-orderly"])
+@pytest.mark.parametrize("major", [2, 1])
+def test_files_of_an_older_version_become_those_of_today(tmp_path: Path, golden_archives: Path, name: str, major: int) -> None:
+    directory = simple(golden_archives, tmp_path / "archive", name)
+    before = contents(directory)
+    aged(directory, major)
+    lines: list[str] = []
+    steps = migrate(FileSystem(), directory, lines.append)
+    assert [str(step) for step in steps] == [f"{one}.0.0 to {one + 1}.0.0" for one in range(major, 3)]
+    after = contents(directory)
+    assert set(after) - set(before) == {
+        f"migration-{compose_version(one, 0, 0)}-to-{compose_version(one + 1, 0, 0)}.dat" for one in range(major, 3)
+    }
+    assert {path: data for path, data in after.items() if path.endswith(".rec")} == {
+        path: data for path, data in before.items() if path.endswith(".rec")
+    }
+    assert after["archive.catalog"][:4] == after["archive-mark.dat"][8:12] == compose_version(3, 0, 0).to_bytes(4, "little")
+    entries = after["archive.catalog"][32:]
+    assert entries == before["archive.catalog"][32 : 32 + len(entries)]
+    assert len(Catalog.open(directory, FileSystem(), capacity=4096)) == 15
+    assert migrate(FileSystem(), directory, lines.append) == []
+
+
+def test_segments_named_by_index_are_named_by_position(tmp_path: Path, golden_archives: Path) -> None:
+    directory = simple(golden_archives, tmp_path / "archive", "seg64k-orderly")
+    before = contents(directory)
+    aged(directory, 0)
+    assert (directory / "1-4.rec").exists()
+    assert len(migrate(FileSystem(), directory, lambda _: None)) == 3
+    assert {path for path in contents(directory) if path.endswith(".rec")} == {path for path in before if path.endswith(".rec")}
+    assert (directory / "1-262144.rec").read_bytes() == before["1-262144.rec"]
+
+
+def test_a_dry_run_changes_nothing(tmp_path: Path, golden_archives: Path) -> None:
+    directory = simple(golden_archives, tmp_path / "archive", "seg128k-crc32c-orderly")
+    aged(directory, 1)
+    before, lines = contents(directory), list[str]()
+    assert len(migrate(FileSystem(), directory, lines.append, is_dry=True)) == 1
+    renames = [f"rename {one}-0.rec to {one}-{base}.rec" for one, base in ((3, 262144), (6, 262144), (12, 196608))]
+    assert lines == ["migration step 1.0.0 to 2.0.0", *renames]
+    assert contents(directory) == before
+
+
+def copied(files: FilePort, source: Path, target: str) -> None:
+    files.make_directory(target)
+    for name, data in contents(source).items():
+        with files.open(f"{target}/{name}", writable=True, create=True) as file:
+            file.write_all(0, data)
+            file.sync()
+    files.sync_directory(target)
+    files.sync_directory("/")
+
+
+def test_a_migration_that_is_interrupted_is_completed_by_another_run(tmp_path: Path, golden_archives: Path) -> None:
+    directory = simple(golden_archives, tmp_path / "archive", "seg128k-crc32c-orderly")
+    for path in directory.glob("*.rec"):
+        if path.name.split("-")[0] not in ("3", "6", "12"):
+            path.unlink()
+        else:
+            path.write_bytes(path.name.encode())  # what is in a segment does not matter here
+    expected = {path.name: path.read_bytes() for path in directory.glob("*.rec")}
+    aged(directory, 1)
+    (directory / "archive-mark.dat").unlink()
+    for operations in range(1, 40):
+        disk = SimulatedDisk(ManualClock(now_ns=1), seed=operations)
+        copied(SimulatedFiles(disk), directory, "/archive")
+        files = SimulatedFiles(disk)
+        files.kill_after(operations)
+        try:
+            migrate(files, Path("/archive"), lambda _: None)
+        except FileError:
+            disk.lose_power()
+        files.kill()
+        again = SimulatedFiles(disk)
+        migrate(again, Path("/archive"), lambda _: None)
+        found = {}
+        for name in again.names("/archive"):
+            if name.endswith(".rec"):
+                with again.open(f"/archive/{name}") as file:
+                    found[name] = file.read(0, 100)
+        assert found == expected, f"killed after {operations} operations"
+        assert len(Catalog.open(Path("/archive"), again, capacity=4096)) == 15
