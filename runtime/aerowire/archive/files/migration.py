@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 CURRENT_MAJOR = 3
 MIGRATED_SUFFIX = ".migrated"
-_PLAN_LENGTH_MAX = 1 << 30
+_PLAN_LENGTH_MAX = 256 << 20  # more than the names of all segments that a catalog can have recordings for
 _TEXT_LENGTH = 4
 _VERSION_LENGTH = MarkFileHeaderDecoder.VERSION_ENCODING_LENGTH
 
@@ -75,7 +75,7 @@ def _plan(files: FilePort, directory: Path, version: int) -> Step:
     to_version = compose_version(major_version(version) + 1, 0, 0)
     try:
         with files.open(directory / _plan_name(version, to_version)) as file:
-            text = file.read(0, _PLAN_LENGTH_MAX)
+            text = file.read(0, min(file.length(), _PLAN_LENGTH_MAX))
         if text:
             return Step(version, to_version, [(str(old), str(new)) for old, new in json.loads(text)])
     except MissingFileError:
