@@ -10,14 +10,18 @@ from typing import NamedTuple
 
 import pytest
 
+from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
 from aerowire.base.errors import AerowireError
 from aerowire.client import Aeron
 from aerowire.driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
+from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.ipc.loss_report import LossReport
 from aerowire.memory.region import Region
+from aerowire.system.ports import Ports
 from aerowire.tools.dispatch import _OWN
 from aerowire.tools.main import main
+from tests.support.recordings import RecordingWriter, write_catalog
 
 # A line break, escape sequences of seven and of eight bits, a mark that turns the direction of writing, and a mark-up of rich.
 HOSTILE = "x\nFORGED 99\r\x1b[2J\x9b2J\x85FORGED\u202e\u2028FORGED[red]"
@@ -52,15 +56,32 @@ COMMANDS: dict[str, list[tuple[list[str], bool]]] = {
     "pcap": [(["summary", "/nonexistent/" + HOSTILE], True), (["streams", "/nonexistent/" + HOSTILE + LONE], True)],
     "demo": [(["--help"], False)],
     "simulate": [(["no:" + HOSTILE], True)],
+    "archive describe": [([], True), (["0"], True), (["--json"], True)],
+    "archive describe-all": [([], True), (["--json"], True)],
+    "archive list": [([], True), (["--json"], True)],
+    "archive dump": [([], True), (["--json"], True)],
+    "archive errors": [([], True), (["--json"], True)],
+    "archive pid": [([], False)],
+    "archive verify": [(["--dry-run"], True), (["--dry-run", "--json"], True)],
+    "archive checksum": [(["CRC-32", "--dry-run"], False), (["no-" + HOSTILE], True)],
+    "archive count-entries": [([], False)],
+    "archive max-entries": [([], False)],
+    "archive capacity": [([], False)],
+    "archive migrate": [(["--dry-run"], False)],
+    "archive compact": [(["--dry-run"], True)],
+    "archive delete-orphaned-segments": [(["--dry-run"], True)],
+    "archive mark-valid": [(["9"], True)],
+    "archive mark-invalid": [(["9"], True)],
 }
 WITHOUT_DIRECTORY = ("pcap", "demo", "simulate")
 CASES = [(name, arguments, is_shown) for name, lines in COMMANDS.items() for arguments, is_shown in lines]
 
 
 class Planted(NamedTuple):
-    """A running driver whose directory, counters, errors, losses, logs and events hold hostile text."""
+    """A running driver whose directory, counters, errors, losses, logs and events hold hostile text, and an archive's directory alike."""
 
     aeron_dir: str
+    archive_dir: str
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +111,21 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
             LossReport(memoryview(region)).create(1, 1_000, 7, 8, "aeron:udp?alias=" + HOSTILE, HOSTILE)
         (folder / "publications" / f"7{HOSTILE}.logbuffer").write_bytes(b"no log")
         (folder / "images" / f"7{LONE}.logbuffer").write_bytes(b"no log")
-        yield Planted(aeron_dir)
+        yield Planted(aeron_dir, str(plant_archive(tmp_path_factory.mktemp("hostile-archive") / ASCII)))
+
+
+def plant_archive(directory: Path) -> Path:
+    """Make the directory of an archive with hostile text in its catalog and its error log: a recording that is sound, one that is not."""
+    directory.mkdir()
+    names = {"control_channel": HOSTILE, "local_control_channel": "", "events_channel": "", "aeron_directory": str(directory / "none")}
+    details = ArchiveDetails(archive_id=1, control_stream_id=10, local_control_stream_id=10, events_stream_id=30, **names)
+    mark = ArchiveMarkFile.create(directory, directory, details, Ports.system(), error_buffer_length=1 << 20)
+    DistinctErrorLog(mark.error_log_buffer).record(HOSTILE, 1_700_000_000_000)
+    mark.close()
+    write_catalog(directory, [RecordingWriter(directory, number, channel=ASCII, state=1 + number, stop=0) for number in range(2)])
+    for name in ("0-131072.rec", "1-0.rec"):
+        (directory / name).write_bytes(b"\1" * 64)
+    return directory
 
 
 def test_every_command_is_tried() -> None:
@@ -101,7 +136,9 @@ def test_every_command_is_tried() -> None:
 def test_text_of_others_forges_no_line(
     planted: Planted, name: str, arguments: list[str], is_shown: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    where = [] if name in WITHOUT_DIRECTORY else ["--dir", planted.aeron_dir]
+    is_archive = name.startswith("archive ")
+    where = [] if name in WITHOUT_DIRECTORY or is_archive else ["--dir", planted.aeron_dir]
+    arguments = [planted.archive_dir, *arguments] if is_archive else arguments
     code: object
     try:
         code = main([*name.split(), *arguments, *where])

@@ -39,8 +39,9 @@ def test_a_segment_begins_at_a_whole_number_of_segments_from_the_first_term(
 
 def test_only_the_first_segment_may_begin_within_its_file() -> None:
     assert term_base_position(200704, TERM) == 3 * TERM
-    assert frame_offset_in_segment(3 * TERM, 200704) == 4096
-    assert frame_offset_in_segment(4 * TERM, 200704) == 0
+    assert frame_offset_in_segment(3 * TERM, 200704, TERM) == 4096
+    assert frame_offset_in_segment(4 * TERM, 200704, TERM) == 0
+    assert frame_offset_in_segment(2 * TERM, 200704, TERM) == 0
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ def term_id_at(position: int, initial_term_id: int, term_buffer_length: int) -> 
     return (initial_term_id + position // term_buffer_length + _INT32_HALF) % _INT32_RANGE - _INT32_HALF
 
 
-def frame_offset_in_segment(segment: int, start_position: int) -> int:
-    """Return the offset of the first frame in the segment file that begins at a position."""
-    return max(start_position - segment, 0)
+def frame_offset_in_segment(segment: int, start_position: int, term_buffer_length: int) -> int:
+    """Return the offset of the first frame in the segment file that begins at a position, which may be of a file before the start."""
+    return start_position - segment if segment == term_base_position(start_position, term_buffer_length) else 0
 
 
 def aligned_frame_length(frame_length: int) -> int:

@@ -17,6 +17,27 @@ ENTRY_POINT_GROUP = "aerowire.commands"
 Subparsers = argparse._SubParsersAction  # argparse has no public name for it
 Command = Callable[["Subparsers[argparse.ArgumentParser]"], None]
 
+_ARCHIVE = {
+    f"archive {name}": f"aerowire.tools.archive.{home}"
+    for name, home in (
+        ("describe", "inspection:describe_command"),
+        ("describe-all", "inspection:describe_all_command"),
+        ("list", "inspection:list_command"),
+        ("dump", "dump:command"),
+        ("errors", "inspection:errors_command"),
+        ("pid", "inspection:pid_command"),
+        ("verify", "verify:verify_command"),
+        ("checksum", "verify:checksum_command"),
+        ("count-entries", "inspection:count_entries_command"),
+        ("max-entries", "inspection:max_entries_command"),
+        ("capacity", "changes:capacity_command"),
+        ("migrate", "changes:migrate_command"),
+        ("compact", "changes:compact_command"),
+        ("delete-orphaned-segments", "changes:delete_orphaned_command"),
+        ("mark-valid", "changes:mark_valid_command"),
+        ("mark-invalid", "changes:mark_invalid_command"),
+    )
+}
 # Our own subcommands, which need no installation to be found; others come by entry point.
 _OWN: dict[str, str] = {
     "driver": "aerowire.tools.driver.driver:command",
@@ -41,6 +62,7 @@ _OWN: dict[str, str] = {
     "throughput": "aerowire.tools.measure.throughput:command",
     "rate": "aerowire.tools.measure.rate:command",
     "pcap": "aerowire.pcap.commands:command",
+    **_ARCHIVE,
     "simulate": "aerowire.tools.simulate.simulate:command",
     "demo": "aerowire.tools.demo.demo:command",
 }

@@ -166,7 +166,7 @@ class ArchiveMarkFile:
         encoder.header_length, encoder.error_buffer_length = MARK_FILE_HEADER_LENGTH, self._error_buffer_length
         encoder.archive_id = details.archive_id
         for name in _TEXTS:
-            setattr(encoder, name, getattr(details, name))
+            setattr(encoder, name, getattr(details, name).encode("ascii", "replace"))
 
     def _save_errors(self, former: MarkHeader) -> None:
         """Save the errors of an Archive that has ended; a failure is told, and leaves the file to the Archive that starts."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.archive.files.mark_header import MarkHeader, decode_mark_header
+from aerowire.archive.files.mark_header import MarkHeader, decode_mark_header, mark_path
 from aerowire.base.errors import ActiveArchiveError, ArchiveFileError, MissingFileError
 from aerowire.codecs.flyweights.archive_files import CATALOG_VERSION, MARK_FILE_HEADER_LENGTH, MARK_FILE_LIVENESS_TIMEOUT_MS
 from aerowire.codecs.tables.archive_options import OPTIONS
@@ -72,6 +72,22 @@ def check_ended(path: Path, lock: OpenFile, ports: Ports) -> MarkHeader | None:
         age = f"last activity {ports.clock.now_ms() - header.activity_timestamp_ms} ms ago"
         raise _active(path, f"process {header.pid}, {age if header.version else 'which is starting'}")
     return header
+
+
+def check_unused(archive_directory: Path, ports: Ports) -> None:
+    """Raise ActiveArchiveError where an Archive lives in a directory, as far as that can be told at once; it may start at any time.
+
+    Raises FileError, ArchiveFileError where its mark file is damaged.
+    """
+    path = mark_path(ports.files, archive_directory)
+    if ports.regions.is_locked(path.with_name(LOCK_FILE_NAME)):
+        raise _active(path, "a process holds its lock")
+    header = _read(ports.files, path)
+    if header is None or header.activity_timestamp_ms == NULL_TIMESTAMP_MS or header.pid <= 0:
+        return
+    is_recent = ports.clock.now_ms() - header.activity_timestamp_ms < MARK_FILE_LIVENESS_TIMEOUT_MS
+    if is_recent and ports.processes.is_running(header.pid, begun_by_ms=header.start_timestamp_ms or None):
+        raise _active(path, f"process {header.pid}")
 
 
 def _is_alive(path: Path, header: MarkHeader, lock: OpenFile, ports: Ports) -> bool:

@@ -98,7 +98,7 @@ def check_segment(
     Checks where each frame says that it belongs and, with an algorithm, the checksum of each frame of data.
     """
     length = min(file.length(), entry.segment_length)
-    if length < frame_offset_in_segment(segment, entry.start_position) + _HEADER_LENGTH:
+    if length < frame_offset_in_segment(segment, entry.start_position, entry.term_buffer_length) + _HEADER_LENGTH:
         return "failed to read fragment header"
     offset, reason, _ = _follow(file, _walk_of(entry, checksum).walk, entry, segment, length, progress)
     return None if reason == EMPTY or offset >= length else _problem(file, entry, segment, offset, reason, checksum)
@@ -137,7 +137,7 @@ def _follow(
 ) -> tuple[int, int, int]:
     """Walk along the frames of a file, up to a length; return the offset that was reached, why no further, and the last frame's or -1."""
     buffer = memoryview(bytearray(min(_CHUNK_LENGTH, max(length, _HEADER_LENGTH))))
-    offset, last_offset = frame_offset_in_segment(segment, entry.start_position), -1
+    offset, last_offset = frame_offset_in_segment(segment, entry.start_position, entry.term_buffer_length), -1
     while offset + _HEADER_LENGTH <= length:
         count = min(len(buffer), length - offset)
         filled = 0

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 class Verdict:
     """What was found of one recording, and what was done, or would be by another run than a dry one.
 
-    `problem` says what is wrong with it, None if nothing is; `skipped` names the state of one that was not looked at. `torn_file` is the
-    file whose last frame may be written in part; the stop position is before it if it `is_cut`.
+    `problem` says what is wrong with it, and `file` in which segment file; None if nothing is. `skipped` names the state of one that was
+    not looked at. `torn_file` is the file whose last frame may be written in part; the stop position is before it if it `is_cut`.
     """
 
     recording_id: int
     problem: str | None = None
+    file: str | None = None
     skipped: str | None = None
     stop_position: int | None = None
     torn_file: str | None = None
@@ -120,9 +121,8 @@ class Verification:
 
 
 def _faulty(entry: RecordingEntry, problem: str, torn_file: str | None = None, file: str | None = None, *, is_cut: bool = False) -> Verdict:
-    where = "" if file is None else f"{file}: "
     state = RecordingState.INVALID if entry.recording_state is not RecordingState.INVALID else None
-    return Verdict(entry.recording_id, problem=where + problem, torn_file=torn_file, is_cut=is_cut, state=state)
+    return Verdict(entry.recording_id, problem=problem, file=file, torn_file=torn_file, is_cut=is_cut, state=state)
 
 
 def _impossible_positions(entry: RecordingEntry) -> str | None:

@@ -1,0 +1,1 @@
+"""`aerowire archive`: the directory of an Archive from outside, as the official ArchiveTool shows and changes it, and more."""

@@ -1,0 +1,131 @@
+"""What the commands on an Archive's directory share: arguments, questions, output, and the check that no Archive uses the directory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aerowire.archive.files.checksum import Checksum
+    from aerowire.archive.files.segments import Progress
+    from aerowire.base.file_port import FilePort
+
+Subparsers = argparse._SubParsersAction
+_CODES = "Exit codes: 0 {done}; 1 {finding}; 2 usage, or something that cannot be read."
+
+
+def add_command(
+    subparsers: Subparsers[argparse.ArgumentParser],
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    *,
+    purpose: str,
+    description: str,
+    examples: Iterable[str],
+    done: str = "done",
+    finding: str = "interrupted before it was done",
+    has_json: bool = True,
+) -> argparse.ArgumentParser:
+    """Add `archive NAME` with its directory, and --json unless that would say nothing; return the parser for the rest."""
+    lines = "\n".join(f"  aerowire archive {name} {example}".rstrip() for example in examples)
+    parser = subparsers.add_parser(
+        f"archive {name}",
+        help=purpose,
+        description=description,
+        epilog=f"Examples:\n{lines}\n\n{_CODES.format(done=done, finding=finding)}\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("directory", metavar="DIR", help="the directory of an archive, ours or an official one")
+    if has_json:
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_writing_arguments(parser: argparse.ArgumentParser, *, is_asked: bool) -> None:
+    """Add --dry-run and --force, and --yes where the command asks before it writes."""
+    parser.add_argument("--dry-run", action="store_true", help="tell what would be done, and change nothing")
+    parser.add_argument("--force", action="store_true", help="also if an archive seems to run in the directory")
+    if is_asked:
+        parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+
+
+def recording_id(text: str) -> int:
+    """Return the recording id that an argument says."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"expected a recording id from 0, got {text!r}")
+    return value
+
+
+def checksum_name(text: str) -> Checksum:
+    """Return the checksum that an argument names."""
+    from aerowire.archive.files.checksum import checksum_named
+    from aerowire.base.errors import ConfigurationError
+
+    try:
+        checksum = checksum_named(text)
+    except ConfigurationError as error:
+        raise argparse.ArgumentTypeError(f"expected {error.expected}, got {text!r}") from None
+    if checksum is None:
+        raise argparse.ArgumentTypeError("expected the name of a checksum")
+    return checksum
+
+
+def system_files() -> FilePort:
+    """Return the files of this machine."""
+    from aerowire.system.ports import Ports
+
+    return Ports.system().files
+
+
+def require_unused(arguments: argparse.Namespace) -> None:
+    """Raise ActiveArchiveError where an archive runs in the directory, unless it is forced or nothing is written."""
+    from aerowire.archive.files.mark_life import check_unused
+    from aerowire.system.ports import Ports
+
+    if not arguments.force and not arguments.dry_run:
+        check_unused(Path(arguments.directory), Ports.system())
+
+
+def is_agreed(arguments: argparse.Namespace, question: str) -> bool:
+    """Return whether the user agrees: --yes, --dry-run, or the answer to a question; no answer is none."""
+    if arguments.yes or arguments.dry_run:
+        return True
+    print(f"{question} (y/n): ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def show(text: str) -> None:
+    """Print lines, whatever the output's encoding has."""
+    from aerowire.tools.driver.watching import print_text
+
+    print_text(text)
+
+
+def show_json(value: Any) -> None:
+    """Print a JSON object on one line."""
+    show(json.dumps(value))
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Progress | None]:
+    """Give a function to be called with bytes that are done, on a terminal that shows them; else None."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+
+    from aerowire.tools.terminal.progress import Bars
+
+    with Bars(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda length: bars.advance(task, length)
