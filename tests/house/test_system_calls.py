@@ -28,7 +28,20 @@ HARMLESS = {
 }
 # Headers of C that declare no call to the system, or of which only constants, types and memory are used.
 HARMLESS_HEADERS = {
-    f"{name}.h" for name in ("Python", "arpa/inet", "netinet/in", "stdatomic", "stdint", "stdlib", "string", "sys/socket", "sys/uio")
+    f"{name}.h"
+    for name in (
+        "Python",
+        "arpa/inet",
+        "netinet/in",
+        "smmintrin",
+        "stdatomic",
+        "stdint",
+        "stdlib",
+        "string",
+        "sys/socket",
+        "sys/uio",
+        "wmmintrin",
+    )
 }
 # Methods of pathlib.Path that look at the file system or change it, unless they are those of a files port.
 PATH_METHODS = re.compile(

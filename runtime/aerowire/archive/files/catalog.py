@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerowire.archive.files.catalog_file import CatalogFile
@@ -35,6 +34,8 @@ from aerowire.recordings.catalog_layout import CATALOG_HEADER_LENGTH, ENTRY_HEAD
 from aerowire.recordings.versions import major_version, version_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from aerowire.archive.files.checksum import Checksum
     from aerowire.base.file_port import FilePort
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from aerowire.archive.files.catalog_index import CatalogScan
     from aerowire.recordings.catalog_layout import CatalogHeader
 
-_NO_ID = -1
+_NOT_A_RECORDING = -1
 _FIXED_LENGTH = ENTRY_HEADER_LENGTH + ENTRY_LENGTH_MIN
 _ID_OFFSET = CatalogHeaderDecoder.NEXT_RECORDING_ID_ENCODING_OFFSET
 _ID_LENGTH = CatalogHeaderDecoder.NEXT_RECORDING_ID_ENCODING_LENGTH
@@ -79,7 +79,7 @@ def _deleted(file: CatalogFile, offset: int) -> bytearray:
     """Return header and descriptor of an entry, marked as deleted; without an id, which could be another recording's."""
     data = file.data[offset : offset + _FIXED_LENGTH]
     RecordingDescriptorHeaderEncoder().wrap(data).state = RecordingState.DELETED
-    RecordingDescriptorEncoder().wrap(data, ENTRY_HEADER_LENGTH).recording_id = _NO_ID
+    RecordingDescriptorEncoder().wrap(data, ENTRY_HEADER_LENGTH).recording_id = _NOT_A_RECORDING
     return data
 
 
@@ -88,5 +88,5 @@ def _filler(length: int) -> bytearray:
     data = bytearray(length)
     header = RecordingDescriptorHeaderEncoder().wrap(data)
     header.length, header.state = length - ENTRY_HEADER_LENGTH, RecordingState.DELETED
-    RecordingDescriptorEncoder().wrap(data, ENTRY_HEADER_LENGTH).recording_id = _NO_ID
+    RecordingDescriptorEncoder().wrap(data, ENTRY_HEADER_LENGTH).recording_id = _NOT_A_RECORDING
     return data

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import struct
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.base.errors import MissingFileError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from aerowire.base.file_port import FilePort, OpenFile
 
 _HEAD = struct.Struct("<IqI")
 _CRC_LENGTH = 4
-_LENGTH_MAX = 4096
+_BYTES_MAX = 4096
 
 
 class Update(NamedTuple):
@@ -50,14 +51,14 @@ class UpdateRecord:
         """Return the update that was recorded last; None where there is none, or not all of it. Raises FileError."""
         try:
             with self._files.open(self._path) as file:
-                data = file.read(0, _HEAD.size + 2 * _LENGTH_MAX)
+                data = file.read(0, _HEAD.size + 2 * _BYTES_MAX)
         except MissingFileError:
             return None
         if len(data) < _HEAD.size:
             return None
         crc, offset, length = _HEAD.unpack_from(data)
         body = data[_HEAD.size : _HEAD.size + 2 * length]
-        if length > _LENGTH_MAX or len(body) < 2 * length or crc != zlib.crc32(data[_CRC_LENGTH : _HEAD.size] + body):
+        if length > _BYTES_MAX or len(body) < 2 * length or crc != zlib.crc32(data[_CRC_LENGTH : _HEAD.size] + body):
             return None
         return Update(offset, body[:length], body[length:])
 
