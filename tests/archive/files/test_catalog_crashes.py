@@ -194,6 +194,8 @@ LENGTH = len(encode_entry(entry(), 64))
         (32 + 4 * LENGTH, bytes(64), [0, 1, 2, 3], 5, "offset 800: 3296 bytes behind the last entry are not all zeros"),
         (32 + 2 * LENGTH + 112, bytes(80), [0, 1, 3, 4], 5, "offset 416: the entry is incomplete or out of order; marked as deleted"),
         (32 + 2 * LENGTH + 48, b"\1", [0, 1, 3, 4], 5, "offset 416: the entry is incomplete or out of order; marked as deleted"),
+        (32 + 4 * LENGTH + 32 + 71, b"\1", [0, 1, 2, 3], 5, "offset 800 (recording 4): the entry cannot be: mtuLength 16778624"),
+        (32 + 2 * LENGTH + 32 + 40, b"\1", [0, 1, 3, 4], 5, "offset 416 (recording 2): the entry cannot be: recordingId 2"),
         (32 + 2 * LENGTH, bytes(LENGTH), [0, 1, 3, 4], 5, "offset 416: 192 bytes are no entry, but others follow"),
         (32 + LENGTH, bytes(2 * LENGTH), [0, 3, 4], 5, "offset 224: 384 bytes are no entry, but others follow"),
         (32 + LENGTH, b"\xff\xff\xff\x7f", [0, 2, 3, 4], 5, "offset 224: 192 bytes are no entry, but others follow"),

@@ -243,7 +243,7 @@ class Catalog:
         self._header = CatalogHeader.decode(file.data)
         self._index = CatalogIndex()
         scan = self._index.scan(file.data, self._header.first_entry_offset, False)
-        self._end, findings = repair_catalog(file, self._header, scan)
+        self._end, findings = repair_catalog(file, self._header, self._index, scan)
         self.findings += findings
         self._next_recording_id = CatalogHeader.decode(file.data).next_recording_id
         return scan.active

@@ -104,7 +104,7 @@ class ArchiveMarkFile:
             if former is not None:
                 mark._save_errors(former)
             start_timestamp_ms = ports.clock.now_ms()
-            name_owner(lock, ports.processes.own_id(), start_timestamp_ms)
+            name_owner(lock, files, ports.processes.own_id(), start_timestamp_ms)
             mark._begin(details, start_timestamp_ms)
             write_link(files, archive_directory, directory)
         except BaseException:

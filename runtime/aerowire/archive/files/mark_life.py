@@ -1,8 +1,8 @@
 """Whether the Archive of a mark file lives, decided without a wait wherever that is possible.
 
-An Archive of this implementation holds its lock file, which names the process and the start that the mark file has, until it ends, however
-that happens. Others show a process id and an activity timestamp. An id that no process has here may be of another PID namespace: only if
-its timestamp is recent, the next one is waited for, a little longer than a living Archive takes for it. Aeron: MarkFile.
+An Archive of this implementation holds its lock file, which names its process and its start, until it ends, however that happens. Others
+show a process id and an activity timestamp. An id that no process has here may be of another PID namespace: only if its timestamp is
+recent, the next one is waited for, a little longer than a living Archive takes for it. Aeron: MarkFile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NULL_TIMESTAMP_MS = -1  # of an Archive that has ended in an orderly way
 _BEAT_NS = 1_200_000_000
 _LOOK_NS = 10_000_000
 _LOCK_RETRY_NS, _LOCK_ATTEMPTS = 1_000_000, 100
-_OWNER_LENGTH_MAX = 64
+_OWNER_LENGTH = 64
 
 
 def take_lock(directory: Path, ports: Ports) -> OpenFile:
@@ -46,10 +46,11 @@ def take_lock(directory: Path, ports: Ports) -> OpenFile:
         raise
 
 
-def name_owner(lock: OpenFile, pid: int, start_timestamp_ms: int) -> None:
-    """Write into a lock file whose it is. Raises FileError."""
-    lock.truncate(0)
-    lock.write_all(0, f"{pid} {start_timestamp_ms}\n".encode())
+def name_owner(lock: OpenFile, files: FilePort, pid: int, start_timestamp_ms: int) -> None:
+    """Write into a lock file whose it is, and sync it BEFORE the owner's mark file says so. Raises FileError."""
+    lock.write_all(0, f"{pid} {start_timestamp_ms}\n".encode().ljust(_OWNER_LENGTH, b" "))
+    lock.sync()
+    files.sync_directory(Path(lock.path).parent)
 
 
 def check_ended(path: Path, lock: OpenFile, ports: Ports) -> MarkHeader | None:
@@ -94,8 +95,9 @@ def _is_alive(path: Path, header: MarkHeader, lock: OpenFile, ports: Ports) -> b
     processes, now_ms = ports.processes, ports.clock.now_ms()
     if header.version and header.activity_timestamp_ms == NULL_TIMESTAMP_MS:
         return False
-    if header.pid in (0, processes.own_id()) or _owner_in(lock) == (header.pid, header.start_timestamp_ms):
-        return False  # of this implementation: the lock would be held
+    owner = _owner_in(lock)
+    if header.pid in (0, processes.own_id()) or (owner is not None and header.start_timestamp_ms <= owner[1]):
+        return False  # of this implementation, which would hold the lock, or of another before it
     is_recent = now_ms - header.activity_timestamp_ms < MARK_FILE_LIVENESS_TIMEOUT_MS
     if processes.is_running(header.pid, begun_by_ms=header.start_timestamp_ms or None):
         return is_recent or not header.version
@@ -124,7 +126,7 @@ def _read(files: FilePort, path: Path) -> MarkHeader | None:
 
 
 def _owner_in(lock: OpenFile) -> tuple[int, int] | None:
-    words = lock.read(0, _OWNER_LENGTH_MAX).split()
+    words = lock.read(0, _OWNER_LENGTH).split()
     return (int(words[0]), int(words[1])) if len(words) == 2 and all(word.isdigit() for word in words) else None
 
 
