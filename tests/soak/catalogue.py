@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.soak import (
+    archive_catalog,
     conformance,
     deaths,
     flow_control,
@@ -68,6 +69,7 @@ BARS: dict[str, Bar] = {
     "same-world": same_world.parts,
     "lent-ends": lent_ends.parts,
     "memory": memory.parts,
+    "archive-catalog": archive_catalog.parts,
     "pcap-exact": pcap_exact.parts,
     "pcap-splits": pcap_splits.parts,
     "pcap-damage": pcap_damage.parts,

@@ -134,6 +134,7 @@ class CatalogFile:
 
     def replace(self, content: bytearray) -> None:
         """Let other content take the place of all. Raises FileError: then none has, or all with a name that a power failure may undo."""
+        self._record.remove()  # offsets move
         former = self._file
         self._file = _write_new(self._files, self._directory, content, self.capacity)
         former.close()

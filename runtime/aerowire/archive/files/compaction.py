@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from aerowire.archive.files.catalog_file import UPDATE_SUFFIX
 from aerowire.archive.files.segments import Progress, list_segments, seal_segment, segment_path
+from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.recordings.catalog_layout import CATALOG_HEADER_LENGTH, ENTRY_HEADER_LENGTH
 
@@ -53,13 +55,18 @@ def compact(catalog: OfflineCatalog, compaction: Compaction) -> None:
     header = replace(catalog.header, length=CATALOG_HEADER_LENGTH).encode()
     content = header + b"".join(catalog.entry_bytes(one) for one in catalog.entries if one.catalog_offset not in gone)
     compacted = catalog.path.with_name(catalog.path.name + COMPACT_SUFFIX)
-    with catalog.files.open(compacted, writable=True, create=True) as file:
-        file.truncate(0)
-        file.write_all(0, content)
-        file.sync()
-    for path in compaction.files:
-        catalog.files.delete(path)
-    catalog.files.rename(compacted, catalog.path)
+    try:
+        with catalog.files.open(compacted, writable=True, create=True) as file:
+            file.truncate(0)
+            file.write_all(0, content)
+            file.sync()
+        for path in compaction.files:
+            catalog.files.delete(path)
+        catalog.files.delete(catalog.path.with_name(catalog.path.name + UPDATE_SUFFIX))  # of an Archive that died: offsets move
+        catalog.files.rename(compacted, catalog.path)
+    except FileError:
+        catalog.files.delete(compacted)
+        raise
     catalog.files.sync_directory(catalog.directory)
 
 
