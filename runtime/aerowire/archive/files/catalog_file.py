@@ -18,7 +18,7 @@ from aerowire.recordings.catalog_layout import CATALOG_HEADER_LENGTH
 if TYPE_CHECKING:
     from aerowire.base.file_port import FilePort, OpenFile
 
-UPDATED_SUFFIX = ".updated"
+REPLACEMENT_SUFFIX = ".replacement"
 UPDATE_SUFFIX = ".update"
 _CHUNK_LENGTH = 1 << 20  # of zeros that no content is looked for behind
 _DOUBTFUL_MAX = 64  # places, from which on all between the first and the last is written again
@@ -60,7 +60,7 @@ class CatalogFile:
     def open(cls, files: FilePort, directory: Path, *, sync_level: int) -> Self:
         """Open a catalog. Raises FileError, MissingFileError, ArchiveFileError."""
         path = directory / CATALOG_FILE_NAME
-        files.delete(path.with_name(CATALOG_FILE_NAME + UPDATED_SUFFIX))
+        files.delete(path.with_name(CATALOG_FILE_NAME + REPLACEMENT_SUFFIX))
         file = files.open(path, writable=True)
         try:
             length = file.length()
@@ -192,14 +192,14 @@ def check_capacity(capacity: int, path: Path) -> None:
 def _write_new(files: FilePort, directory: Path, content: bytes | bytearray, capacity: int) -> OpenFile:
     """Return a synced catalog with this content, open, which has taken the place of the one there was; its name is not synced."""
     path = directory / CATALOG_FILE_NAME
-    updated = path.with_name(path.name + UPDATED_SUFFIX)
-    file = files.open(updated, writable=True, create=True)
+    replacement = path.with_name(path.name + REPLACEMENT_SUFFIX)
+    file = files.open(replacement, writable=True, create=True)
     try:
         file.truncate(0)
         file.truncate(capacity)
         file.write_all(0, content)
         file.sync()
-        files.rename(updated, path)
+        files.rename(replacement, path)
     except BaseException:
         file.close()
         raise

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerowire.agents.directory_lock import directory_lock
 from aerowire.archive.files.mark_header import MESSAGE_HEADER_LENGTH, MarkHeader, write_link
-from aerowire.archive.files.mark_life import LOCK_FILE_NAME, NULL_TIMESTAMP_MS, check_ended, name_owner, take_lock
+from aerowire.archive.files.mark_life import ARCHIVE, NULL_TIMESTAMP_MS, check_ended, leave_lock, name_owner, take_lock
 from aerowire.base import fork
 from aerowire.base.errors import ConfigurationError, StorageError
 from aerowire.codecs.flyweights.archive_files import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from aerowire.base.file_port import OpenFile
     from aerowire.system.ports import Ports
 
+_START_TIMEOUT_NS = 5_000_000_000  # for another Archive's start in the same directory
 _INT64, _INT32 = 8, 4
 _ACTIVITY_INDEX = (MESSAGE_HEADER_LENGTH + MarkFileHeaderDecoder.ACTIVITY_TIMESTAMP_ENCODING_OFFSET) // _INT64
 _PID_INDEX = (MESSAGE_HEADER_LENGTH + MarkFileHeaderDecoder.PID_ENCODING_OFFSET) // _INT64
@@ -95,21 +97,22 @@ class ArchiveMarkFile:
         _check_length(details)
         path, files = directory / MARK_FILE_NAME, ports.files
         length = align(MARK_FILE_HEADER_LENGTH + error_buffer_length, page_size or ports.regions.page_size)
-        lock = take_lock(directory, ports)
-        try:
-            former = check_ended(path, lock, ports)
-            with files.open(path, writable=True, create=True) as file:
-                file.preallocate(max(length, file.length()))
-            mark = cls(path, ports.regions.map(path, minimum_length=length), lock, ports, error_buffer_length)
-            if former is not None:
-                mark._save_errors(former)
-            start_timestamp_ms = ports.clock.now_ms()
-            name_owner(lock, files, ports.processes.own_id(), start_timestamp_ms)
-            mark._begin(details, start_timestamp_ms)
-            write_link(files, archive_directory, directory)
-        except BaseException:
-            lock.close()
-            raise
+        with directory_lock(Path(files.real_path(directory)), ports, owner=ARCHIVE, timeout_ns=_START_TIMEOUT_NS):
+            lock = take_lock(directory, ports)
+            try:
+                former = check_ended(path, lock, ports)
+                with files.open(path, writable=True, create=True) as file:
+                    file.preallocate(max(length, file.length()))
+                mark = cls(path, ports.regions.map(path, minimum_length=length), lock, ports, error_buffer_length)
+                if former is not None:
+                    mark._save_errors(former)
+                start_timestamp_ms = ports.clock.now_ms()
+                name_owner(lock, files, ports.processes.own_id(), start_timestamp_ms)
+                mark._begin(details, start_timestamp_ms)
+                write_link(files, archive_directory, directory)
+            except BaseException:
+                lock.close()
+                raise
         return mark
 
     @property
@@ -140,10 +143,9 @@ class ArchiveMarkFile:
             return
         try:
             self.signal_ready(NULL_TIMESTAMP_MS)
-            self._ports.files.delete(self.path.with_name(LOCK_FILE_NAME))
+            leave_lock(self.path.parent, self._lock, self._ports.files)
         finally:
             self._is_closed = True
-            self._lock.unlock()
             self._lock.close()
             self._fields_64.release()
             self._fields_32.release()

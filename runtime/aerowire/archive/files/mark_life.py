@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aerowire.agents.directory_lock import DirectoryOwner
 from aerowire.archive.files.mark_header import MarkHeader, decode_mark_header, mark_path
 from aerowire.base.errors import ActiveArchiveError, ArchiveFileError, MissingFileError
 from aerowire.codecs.flyweights.archive_files import CATALOG_VERSION, MARK_FILE_HEADER_LENGTH, MARK_FILE_LIVENESS_TIMEOUT_MS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from aerowire.base.file_port import FilePort, OpenFile
     from aerowire.system.ports import Ports
 
+ARCHIVE = DirectoryOwner(name="archive", option=OPTIONS["archive_dir"].property, active_error=ActiveArchiveError)
 LOCK_FILE_NAME = "archive.lock"
 NULL_TIMESTAMP_MS = -1  # of an Archive that has ended in an orderly way
 _BEAT_NS = 1_200_000_000
@@ -29,7 +31,7 @@ _OWNER_LENGTH = 64
 
 
 def take_lock(directory: Path, ports: Ports) -> OpenFile:
-    """Make and lock the lock file of a mark file's directory; return it, open. Raises ActiveArchiveError, FileError."""
+    """Make and lock the lock file of a mark file's directory, which is held; return it, open. Raises ActiveArchiveError, FileError."""
     path = directory / LOCK_FILE_NAME
     file = ports.files.open(path, writable=True, create=True)
     try:
@@ -44,6 +46,19 @@ def take_lock(directory: Path, ports: Ports) -> OpenFile:
     except BaseException:
         file.close()
         raise
+
+
+def leave_lock(directory: Path, lock: OpenFile, files: FilePort) -> None:
+    """Delete a lock file, unless another Archive is about to take it, and release its lock. Raises FileError."""
+    held = files.hold_directory(files.real_path(directory))
+    try:
+        if held is not None:
+            files.delete(directory / LOCK_FILE_NAME)
+        lock.unlock()
+        lock.close()
+    finally:
+        if held is not None:
+            held.release()
 
 
 def name_owner(lock: OpenFile, files: FilePort, pid: int, start_timestamp_ms: int) -> None:
@@ -136,5 +151,5 @@ def _active(path: Path, actual: str) -> ActiveArchiveError:
         where=path,
         expected="no archive, or one that has ended",
         actual=actual,
-        hint=f"stop it, or choose another {OPTIONS['archive_dir'].property}",
+        hint=f"stop it, or choose another {ARCHIVE.option}",
     )

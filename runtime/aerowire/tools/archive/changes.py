@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,7 +144,7 @@ def run_compact(arguments: argparse.Namespace) -> int:
         plan = plan_compaction(catalog)
         ids = [one.recording_id for one in plan.entries]
         if arguments.json:
-            text = {"recordings": ids, "files": [str(path) for path in plan.files], "bytes": plan.length, "dry_run": arguments.dry_run}
+            summary = {"recordings": ids, "files": [str(path) for path in plan.files], "bytes": plan.length, "dry_run": arguments.dry_run}
         elif arguments.dry_run:
             show(f"{len(ids)} records and {plan.length} bytes would be removed: {', '.join(map(str, ids)) or 'none'}")
             for path in plan.files:
@@ -154,7 +155,7 @@ def run_compact(arguments: argparse.Namespace) -> int:
         if not arguments.dry_run:
             compact(catalog, plan)
         if arguments.json:
-            show_json(text)
+            show_json(summary)
         elif not arguments.dry_run:
             show(f"Compaction result: deleted {len(ids)} records and reclaimed {plan.length} bytes")
     return 0
@@ -195,11 +196,11 @@ def run_migrate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_mark(subparsers: Subparsers[argparse.ArgumentParser], name: str, run: object, purpose: str) -> None:
+def _add_mark(subparsers: Subparsers[argparse.ArgumentParser], name: str, run: Callable[[argparse.Namespace], int], purpose: str) -> None:
     parser = add_command(
         subparsers,
         name,
-        run,  # type: ignore[arg-type]
+        run,
         purpose=purpose,
         description=f"{purpose[0].upper()}{purpose[1:]}.",
         examples=("aeron-archive 5",),
