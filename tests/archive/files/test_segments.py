@@ -10,7 +10,7 @@ import pytest
 
 from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.checksum import Checksum, checksum_named
-from aerowire.archive.files.segments import check_segment, frames_end, list_segments, seal_segment
+from aerowire.archive.files.segments import check_segment, frames_end, list_segments, seal_segment, segment_bytes
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.recordings.catalog_entry import RecordingEntry
 from aerowire.system.file_system import FileSystem
@@ -102,3 +102,15 @@ def test_sealed_frames_hold_the_checksum_of_their_payload_with_its_padding(tmp_p
                 assert (header.type == FrameType.PAD) == (payload is None)
                 padded = b"" if payload is None else payload.ljust(len(payload) + -len(payload) % 32, b"\0")
                 assert header.session_id & 0xFFFFFFFF == (7 if payload is None else zlib.crc32(padded))
+
+
+def test_progress_adds_up_to_the_length_of_the_files(tmp_path: Path, seed: int) -> None:
+    _, entry = recorded(tmp_path, seed)
+    files, done = FileSystem(), [0]
+    for segment in list_segments(files, tmp_path)[0]:
+        with files.open(tmp_path / f"0-{segment}.rec") as file:
+            check_segment(file, entry, segment, progress=done.append)
+    first = 4096  # of the first file, in which the frames begin there
+    assert sum(done) + first == segment_bytes(files, tmp_path, None, all_segments=True)
+    assert segment_bytes(files, tmp_path, 7, all_segments=True) == 0
+    assert segment_bytes(files, tmp_path, 0, all_segments=False) == 2 * TERM

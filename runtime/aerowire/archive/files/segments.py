@@ -53,6 +53,17 @@ def list_segments(files: FilePort, directory: Path) -> dict[int, list[int]]:
     return found
 
 
+def segment_bytes(files: FilePort, directory: Path, recording_id: int | None, *, all_segments: bool) -> int:
+    """Return how long the segment files of a recording or of all are together: the last one of each recording, or all of them."""
+    total = 0
+    for found, positions in list_segments(files, directory).items():
+        if recording_id in (None, found):
+            for position in positions if all_segments else positions[-1:]:
+                facts = files.facts(segment_path(directory, found, position))
+                total += 0 if facts is None else facts.length
+    return total
+
+
 def segment_path(directory: Path, recording_id: int, position: int) -> Path:
     return directory / segment_name(recording_id, position)
 
@@ -144,12 +155,13 @@ def _follow(
         while filled < count and (done := file.read_into(offset + filled, buffer[filled:count])):
             filled += done
         walked = walk(buffer[:filled], segment + offset)
-        if progress is not None:
-            progress(walked.offset)
         if walked.last_offset >= 0:
             last_offset = offset + walked.last_offset
         offset += walked.offset
-        if walked.end != MORE or not walked.offset:
+        has_ended = walked.end != MORE or not walked.offset
+        if progress is not None:
+            progress(length - offset + walked.offset if has_ended else walked.offset)
+        if has_ended:
             return offset, walked.end, last_offset
     return offset, MORE, last_offset
 

@@ -117,15 +117,17 @@ def show_json(value: Any) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Progress | None]:
-    """Give a function to be called with bytes that are done, on a terminal that shows them; else None."""
+def progress_bar(what: str, arguments: argparse.Namespace) -> Iterator[Progress | None]:
+    """Give a function to be called with bytes of segment files that are done, on a terminal that shows them; else None."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 
+    from aerowire.archive.files.segments import segment_bytes
     from aerowire.tools.terminal.progress import Bars
 
+    total = segment_bytes(system_files(), Path(arguments.directory), arguments.recording_id, all_segments=arguments.all)
     with Bars(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bars:
-        task = bars.add_task(what, total=None)
+        task = bars.add_task(what, total=total)
         yield lambda length: bars.advance(task, length)

@@ -84,7 +84,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
     code = 0
     with (
         OfflineCatalog(system_files(), Path(arguments.directory), writable=not arguments.dry_run) as catalog,
-        progress_bar("verifying") as progress,
+        progress_bar("verifying", arguments) as progress,
     ):
         for verdict in verification.verify(catalog, arguments.recording_id, progress):
             code |= verdict.problem is not None
@@ -110,7 +110,7 @@ def run_checksum(arguments: argparse.Namespace) -> int:
     code = 0
     with (
         OfflineCatalog(system_files(), Path(arguments.directory), writable=not arguments.dry_run) as catalog,
-        progress_bar("checksums") as progress,
+        progress_bar("checksums", arguments) as progress,
     ):
         chosen = catalog.entries if arguments.recording_id is None else [catalog.entry(arguments.recording_id)]
         for entry in chosen:
