@@ -22,10 +22,14 @@ from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.recordings.catalog_entry import RecordingEntry
 from aerowire.system.ports import Ports
 from aerowire.tools.main import main
+from tests.archive.files.old_versions import aged, contents, simple
 from tests.interop.harness import Java
 from tests.support.recordings import TERM, RecordingWriter
+from tests.support.snapshots import golden_archives
 
 pytestmark = pytest.mark.interop
+
+__all__ = ["golden_archives"]
 
 TOOL = "io.aeron.archive.ArchiveTool"
 NOW_MS = 1_795_253_300_000
@@ -98,10 +102,6 @@ def ours(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
     return [line for line in capsys.readouterr().out.splitlines() if line]
 
 
-def contents(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
-
-
 @pytest.mark.parametrize("checksum", ["", "CRC-32C"])
 def test_the_official_tool_reads_and_verifies_what_our_catalog_wrote(
     official: Official, tmp_path: Path, seed: int, checksum: str, capsys: pytest.CaptureFixture[str]
@@ -135,3 +135,16 @@ def test_both_tools_leave_the_same_bytes(
         ours(capsys, command[0], str(directory), *command[1:], *(["--yes"] if command == ["compact"] else []))
         assert contents(theirs) == contents(directory), command
     assert len(Catalog.open(directory, Ports.system().files, capacity=512)) == 3
+
+
+@pytest.mark.parametrize("major", [2, 1, 0])
+@pytest.mark.parametrize("name", ["seg64k-orderly", "seg128k-crc32c-orderly"])
+def test_both_tools_migrate_to_the_same_bytes(
+    official: Official, tmp_path: Path, golden_archives: Path, name: str, major: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = simple(golden_archives, tmp_path / "archive", name)
+    aged(directory, major)
+    theirs = shutil.copytree(directory, tmp_path / "theirs")
+    official(theirs, "migrate", answer="y\n")
+    ours(capsys, "migrate", str(directory), "--yes")
+    assert contents(theirs) == contents(directory)
