@@ -126,6 +126,40 @@ class ArchiveFileError(AerowireError):
     """A file in an archive's directory is damaged, missing, or not of a version that can be read."""
 
 
+class ArchiveError(AerowireError):
+    """An archive refused a request, or a request to one could not be sent or answered.
+
+    `error_code` is the archive's (`aerowire.codecs.tables.archive_errors.ArchiveErrorCode`), None where it gave none. `request` says in
+    words what was asked for, `correlation_id` is the number of the request and `recording_id` its recording; -1 where there is none.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: object = None,
+        expected: object = None,
+        actual: object = None,
+        hint: str | None = None,
+        error_code: int | None = None,
+        request: str = "",
+        correlation_id: int = -1,
+        recording_id: int = -1,
+    ) -> None:
+        super().__init__(what, where=where, expected=expected, actual=actual, hint=hint, error_code=error_code)
+        self.request = request
+        self.correlation_id = correlation_id
+        self.recording_id = recording_id
+
+
+class ArchiveTimeoutError(ArchiveError, TimeoutError):
+    """An archive did not answer in time, or could not be connected to in time."""
+
+
+class ArchiveConnectionError(ArchiveError, ConnectionError):
+    """There is no connection to the archive any more, or a request could not be sent on it."""
+
+
 class StorageSpaceError(AerowireError, OSError):
     """A file system has no room for a file that must be made."""
 

@@ -148,6 +148,10 @@ class Aeron(AeronCommands):
         """Whether the client was closed, or has ended with its driver."""
         return self._conductor.is_closed
 
+    def ensure_open(self) -> None:
+        """Raise what says that the client is closed, or what has ended it; nothing while it is open."""
+        self._conductor.ensure_open()
+
     def invoke(self) -> int:
         """Do one duty cycle of a client made with `use_conductor_agent_invoker=True`; return how much was done."""
         if self._invoker is None:
