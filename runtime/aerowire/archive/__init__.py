@@ -1,1 +1,84 @@
-"""The Archive: records streams to disk, replays and replicates them."""
+"""The Archive: streams recorded to disk, replayed and replicated. Names are loaded at first use.
+
+from aerowire.archive import AeronArchive
+
+with AeronArchive.connect(control_request_channel="aeron:udp?endpoint=localhost:8010") as archive:
+    archive.start_recording("aeron:ipc", 10)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerowire.archive.client.aeron_archive import AeronArchive
+    from aerowire.archive.client.async_connect import AsyncConnect, ConnectState
+    from aerowire.archive.client.context import ArchiveClientContext
+    from aerowire.archive.client.control_session import SessionState
+    from aerowire.archive.client.credentials import CredentialsSupplier, FixedCredentials
+    from aerowire.archive.client.descriptors import RecordingDescriptor, RecordingSignalEvent, RecordingSubscriptionDescriptor
+    from aerowire.archive.client.parameters import (
+        NULL_POSITION,
+        REPLAY_ALL_AND_FOLLOW,
+        REPLAY_ALL_AND_STOP,
+        ReplayParams,
+        ReplicationParams,
+    )
+    from aerowire.archive.client.segments import segment_file_base_position
+    from aerowire.codecs.flyweights.archive.enums import RecordingSignal, SourceLocation
+    from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+
+__all__ = [
+    "NULL_POSITION",
+    "REPLAY_ALL_AND_FOLLOW",
+    "REPLAY_ALL_AND_STOP",
+    "AeronArchive",
+    "ArchiveClientContext",
+    "ArchiveErrorCode",
+    "AsyncConnect",
+    "ConnectState",
+    "CredentialsSupplier",
+    "FixedCredentials",
+    "RecordingDescriptor",
+    "RecordingSignal",
+    "RecordingSignalEvent",
+    "RecordingSubscriptionDescriptor",
+    "ReplayParams",
+    "ReplicationParams",
+    "SessionState",
+    "SourceLocation",
+    "segment_file_base_position",
+]
+
+_NAMES_BY_MODULE = {
+    "aerowire.archive.client.aeron_archive": ("AeronArchive",),
+    "aerowire.archive.client.async_connect": ("AsyncConnect", "ConnectState"),
+    "aerowire.archive.client.context": ("ArchiveClientContext",),
+    "aerowire.archive.client.control_session": ("SessionState",),
+    "aerowire.archive.client.credentials": ("CredentialsSupplier", "FixedCredentials"),
+    "aerowire.archive.client.descriptors": ("RecordingDescriptor", "RecordingSignalEvent", "RecordingSubscriptionDescriptor"),
+    "aerowire.archive.client.parameters": (
+        "NULL_POSITION",
+        "REPLAY_ALL_AND_FOLLOW",
+        "REPLAY_ALL_AND_STOP",
+        "ReplayParams",
+        "ReplicationParams",
+    ),
+    "aerowire.archive.client.segments": ("segment_file_base_position",),
+    "aerowire.codecs.flyweights.archive.enums": ("RecordingSignal", "SourceLocation"),
+    "aerowire.codecs.tables.archive_errors": ("ArchiveErrorCode",),
+}
+_HOMES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
