@@ -1,0 +1,72 @@
+"""Archives of the interop suite, each with a driver of either kind, and the channels by which clients reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aerowire.archive import AeronArchive
+from tests.interop.harness import PATIENT_MS, Driver, Side
+from tests.interop.scenarios import Scenario
+from tests.support.processes import Process, free_port
+
+ARCHIVE_ID = "4711"
+LOCAL = "aeron:ipc?term-length=64k"
+SEGMENT_LENGTH = "64k"
+
+
+@dataclass(frozen=True)
+class ArchiveNode:
+    """A running archive: the process, its driver, its directory, its control channel."""
+
+    side: Side
+    driver: Driver
+    process: Process
+    directory: Path
+    control_channel: str
+
+    def stop(self) -> None:
+        """End the archive in order."""
+        self.process.stop()
+
+    def channels(self, transport: str) -> tuple[str, str]:
+        """Return the channels of requests and of responses for a client of the same driver, by "udp" or "ipc"."""
+        if transport == "ipc":
+            return LOCAL, LOCAL
+        return self.control_channel, "aeron:udp?endpoint=127.0.0.1:0"
+
+    def connect(self, transport: str, **options: Any) -> AeronArchive:
+        """Connect our client on the archive's driver."""
+        requests, responses = self.channels(transport)
+        return AeronArchive.connect(
+            **{
+                "aeron_dir": self.driver.directory,
+                "control_request_channel": requests,
+                "control_response_channel": responses,
+                "message_timeout_ns": "60s",
+                "environ": {"AERON_DRIVER_TIMEOUT": PATIENT_MS},
+                **options,
+            }
+        )
+
+
+def start_archive(scenario: Scenario, side: Side, driver: Driver, properties: Mapping[str, str] | None = None) -> ArchiveNode:
+    """Start an archive on a running driver. Clients wait until it listens."""
+    assert side == "official", "an archive of ours has its command to come"
+    channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    directory = scenario.bench.workshop.memory / f"archive-{len(scenario.bench.workshop.processes)}"
+    given = {
+        "aeron.dir": str(driver.directory),
+        "aeron.driver.timeout": PATIENT_MS,
+        "aeron.archive.dir": str(directory),
+        "aeron.archive.id": ARCHIVE_ID,
+        "aeron.archive.control.channel": channel,
+        "aeron.archive.replication.channel": "aeron:udp?endpoint=127.0.0.1:0",
+        "aeron.archive.segment.file.length": SEGMENT_LENGTH,
+        "aeron.archive.threading.mode": "SHARED",
+        **(properties or {}),
+    }
+    command = scenario.bench.java.command("io.aeron.archive.Archive", properties=given)
+    return ArchiveNode(side, driver, scenario.bench.workshop.start("official archive", command), directory, channel)
