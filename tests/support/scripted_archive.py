@@ -72,7 +72,8 @@ class ScriptedArchive:
         if self._opening is not None and self._opening.poll():
             self.publication, self._opening = self._opening.result(), None
             done += 1
-        while self._unsent and self.publication is not None and self.publication.offer(self._unsent[0]) > 0:
+        publication = self.publication
+        while self._unsent and publication is not None and not publication.is_closed and publication.offer(self._unsent[0]) > 0:
             self._unsent.popleft()
             done += 1
         return done

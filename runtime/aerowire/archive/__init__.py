@@ -24,6 +24,16 @@ if TYPE_CHECKING:
         ReplayParams,
         ReplicationParams,
     )
+    from aerowire.archive.client.recording_events import RecordingEventsPoller, RecordingProgress, RecordingStarted, RecordingStopped
+    from aerowire.archive.client.recording_pos import (
+        RecordingPosition,
+        describe_recording_counter,
+        find_counter_id_by_recording,
+        find_counter_id_by_session,
+        is_recording_active,
+        recording_positions,
+    )
+    from aerowire.archive.client.replay_merge import MergeState, ReplayMerge
     from aerowire.archive.client.segments import segment_file_base_position
     from aerowire.codecs.flyweights.archive.enums import RecordingSignal, SourceLocation
     from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
@@ -39,14 +49,26 @@ __all__ = [
     "ConnectState",
     "CredentialsSupplier",
     "FixedCredentials",
+    "MergeState",
     "RecordingDescriptor",
+    "RecordingEventsPoller",
+    "RecordingPosition",
+    "RecordingProgress",
     "RecordingSignal",
     "RecordingSignalEvent",
+    "RecordingStarted",
+    "RecordingStopped",
     "RecordingSubscriptionDescriptor",
+    "ReplayMerge",
     "ReplayParams",
     "ReplicationParams",
     "SessionState",
     "SourceLocation",
+    "describe_recording_counter",
+    "find_counter_id_by_recording",
+    "find_counter_id_by_session",
+    "is_recording_active",
+    "recording_positions",
     "segment_file_base_position",
 ]
 
@@ -64,6 +86,16 @@ _NAMES_BY_MODULE = {
         "ReplayParams",
         "ReplicationParams",
     ),
+    "aerowire.archive.client.recording_events": ("RecordingEventsPoller", "RecordingProgress", "RecordingStarted", "RecordingStopped"),
+    "aerowire.archive.client.recording_pos": (
+        "RecordingPosition",
+        "describe_recording_counter",
+        "find_counter_id_by_recording",
+        "find_counter_id_by_session",
+        "is_recording_active",
+        "recording_positions",
+    ),
+    "aerowire.archive.client.replay_merge": ("MergeState", "ReplayMerge"),
     "aerowire.archive.client.segments": ("segment_file_base_position",),
     "aerowire.codecs.flyweights.archive.enums": ("RecordingSignal", "SourceLocation"),
     "aerowire.codecs.tables.archive_errors": ("ArchiveErrorCode",),

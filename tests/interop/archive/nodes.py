@@ -70,3 +70,12 @@ def start_archive(scenario: Scenario, side: Side, driver: Driver, properties: Ma
     }
     command = scenario.bench.java.command("io.aeron.archive.Archive", properties=given)
     return ArchiveNode(side, driver, scenario.bench.workshop.start("official archive", command), directory, channel)
+
+
+def finish(scenario: Scenario, *nodes: ArchiveNode) -> None:
+    """End the archives, then their drivers, and let the matrix say between which ends it was."""
+    scenario.row.publishing = f"{nodes[0].side} archive, {nodes[0].driver.side} driver"
+    scenario.row.subscribing = ["aerowire archive client"]
+    for node in nodes:
+        node.stop()
+    scenario.finish()

@@ -7,7 +7,7 @@ import pytest
 from aerowire.archive import AeronArchive, FixedCredentials
 from aerowire.base.errors import ArchiveError
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
-from tests.interop.archive.nodes import ArchiveNode, start_archive
+from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
 from tests.interop.archive.operations import Operations
 from tests.interop.harness import Side
 from tests.interop.scenarios import LIMIT_S, Scenario
@@ -22,15 +22,6 @@ CHALLENGING = {"aeron.archive.authenticator.supplier": "ChallengingAuthenticator
 
 def response_channel(transport: str) -> str:
     return "" if transport == "ipc" else f"aeron:udp?control-mode=response|control=127.0.0.1:{free_port()}"
-
-
-def finish(scenario: Scenario, *nodes: ArchiveNode) -> None:
-    """End the archives, then their drivers, and let the matrix say between which ends it was."""
-    scenario.row.publishing = f"{nodes[0].side} archive, {nodes[0].driver.side} driver"
-    scenario.row.subscribing = ["aerowire archive client"]
-    for node in nodes:
-        node.stop()
-    scenario.finish()
 
 
 def official_outcome(scenario: Scenario, node: ArchiveNode, transport: str) -> list[tuple[str, str]]:

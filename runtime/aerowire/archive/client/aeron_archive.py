@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from aerowire.archive.client.async_connect import AsyncConnect, Connected
 from aerowire.archive.client.context import ArchiveClientContext
 from aerowire.archive.client.control_session import SessionState, wait_for_result
+from aerowire.archive.client.event_commands import EventCommands
 from aerowire.archive.client.listing_commands import ListingCommands
 from aerowire.archive.client.recording_commands import RecordingCommands
 from aerowire.archive.client.replay_commands import ReplayCommands
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from aerowire.client.handles.waiting import Pending
 
 
-class AeronArchive(RecordingCommands, ReplayCommands, ListingCommands, SegmentCommands, ReplicationCommands):
+class AeronArchive(RecordingCommands, ReplayCommands, ListingCommands, SegmentCommands, ReplicationCommands, EventCommands):
     """A control session with one archive. From `AeronArchive.connect` or `AeronArchive.async_connect`; a context manager; any thread.
 
     Ends with `close`, with its client, and when the archive closes the session or is gone: then every call raises

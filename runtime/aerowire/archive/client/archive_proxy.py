@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from aerowire.base.errors import ArchiveConnectionError, ConfigurationError
+from aerowire.base.errors import ArchiveConnectionError, ConfigurationError, PublicationClosedError
 from aerowire.client.publications.publication import ADMIN_ACTION, BACK_PRESSURED, CLOSED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
 from aerowire.codecs.support.errors import SbeError
 
@@ -38,7 +38,10 @@ class ArchiveProxy:
 
     def offer(self, message: bytes) -> bool:
         """Send an encoded request, and return whether there was room for it. Raises ArchiveConnectionError when it can never be sent."""
-        result = self.publication.offer(message)
+        try:
+            result = self.publication.offer(message)
+        except PublicationClosedError:
+            result = CLOSED
         if result >= 0:
             return True
         if result in (BACK_PRESSURED, ADMIN_ACTION):

@@ -82,6 +82,7 @@ class ControlSession:
         self._clock = aeron.context.clock
         self._requests: dict[int, ArchiveRequest[Any]] = {}
         self._unsent: deque[_Unsent] = deque()
+        self._error_listeners: dict[int, Callable[[ArchiveError], object]] = {}
         self._errors: deque[ArchiveError] = deque(maxlen=ERRORS_MAX)
         self._signal_count = 0
         self._is_polling = False
@@ -167,6 +168,17 @@ class ControlSession:
                 self._ensure_connected()
                 self.poll()
             return self._errors.popleft() if self._errors else None
+
+    def listen(self, correlation_id: int, on_error: Callable[[ArchiveError], object] | None) -> None:
+        """Call `on_error` with each later error of a request that was answered, as of a replay that fails; None: no more.
+
+        Such errors go nowhere else.
+        """
+        with self._lock:
+            if on_error is None:
+                self._error_listeners.pop(correlation_id, None)
+            else:
+                self._error_listeners[correlation_id] = on_error
 
     @property
     def state(self) -> SessionState:
@@ -257,10 +269,8 @@ class ControlSession:
             return
         if response.code == ControlResponseCode.ERROR:
             error = unrequested(response)
-            if self.context.error_handler is not None:
-                self.context.error_handler(error)
-            else:
-                self._errors.append(error)
+            handler = self._error_listeners.get(response.correlation_id, self.context.error_handler or self._errors.append)
+            handler(error)
 
     def _on_request(self, correlation_id: int, tell: Callable[[ArchiveRequest[Any]], None]) -> bool:
         """Give a request its answer, and return whether there is one. One that goes on waiting has its whole time again."""
