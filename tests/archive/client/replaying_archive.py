@@ -48,12 +48,13 @@ class ReplayingArchive(ScriptedArchive):
         self.sent = 0
         self.unsent = 0
         self.position = 0
+        self.ahead = 0  # bytes that are recorded although the live stream does not bring them
         self.replays: list[Replay] = []
         self._opening_replay: Pending[ExclusivePublication] | None = None
         self._replay_from = 0
         self.answers |= {
             "ListRecordingRequest": lambda request: [self.descriptor(request)],
-            "MaxRecordedPositionRequest": lambda request: [ok(request, self.position)],
+            "MaxRecordedPositionRequest": lambda request: [ok(request, self.position + self.ahead)],
             "ReplayRequest": self._start_replay,
             "StopReplayRequest": self._stop_replay,
         }
@@ -100,7 +101,7 @@ class ReplayingArchive(ScriptedArchive):
             self.replays.append(Replay(self._opening_replay.result(), self._replay_from))
             self._opening_replay = None
             done += 1
-        return done + sum(replay.work(self.position) for replay in self.replays)
+        return done + sum(replay.work(self.position + self.ahead) for replay in self.replays)
 
     def _start_replay(self, request: Any) -> Iterable[Any]:
         start = initial_position(request.position, self.live.initial_term_id, TERM_LENGTH)

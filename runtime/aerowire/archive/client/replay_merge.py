@@ -1,6 +1,10 @@
 """A recording that is replayed until it meets its live stream, and then the live stream alone. Aeron: ReplayMerge.
 
 Both come through one subscription with `control-mode=manual`, in one image: a position is delivered once, and none is left out.
+
+Where the official client has merged as soon as the live stream's first frame has come, this one waits: a publisher that has received no
+status message yet goes on without sending, and what it skips would be missing. The replay is left only when several status messages have
+gone to the publisher, and begins again where the live stream does not bring what is recorded.
 """
 
 from __future__ import annotations
@@ -33,6 +37,10 @@ BACKOFF_MIN_NS: Final = 8_000_000
 BACKOFF_MAX_NS: Final = 500_000_000
 # Transports of an image whose replay and live stream both arrive.
 MERGED_TRANSPORTS: Final = 2
+# How long both arrive before the replay is left: five intervals of status messages, of which one has to reach the live publisher.
+LIVE_SETTLE_NS: Final = 1_000_000_000
+# How long the live stream alone may bring nothing of what is recorded, before the replay begins again.
+LIVE_SILENCE_NS: Final = 1_000_000_000
 
 
 class MergeState(Enum):
@@ -44,6 +52,8 @@ class MergeState(Enum):
     REPLAY = auto()
     CATCHUP = auto()
     ATTEMPT_LIVE_JOIN = auto()
+    LEAVE_REPLAY = auto()
+    AWAIT_LIVE = auto()
     MERGED = auto()
     FAILED = auto()
     CLOSED = auto()
@@ -56,8 +66,8 @@ class ReplayMerge:
     """A merge under way: call `poll` until `is_merged`, then go on with the image, or with `poll` as before. Belongs to one thread.
 
     The subscription is the caller's, and stays. Two merges of one archive's client do not disturb each other. `poll` and `do_work` raise
-    what ends the merge, once; `state` is FAILED then. Invariant: it is merged only when every byte up to the position that was recorded
-    when the archive was last asked has been read from the image, and the live stream is one of the image's transports.
+    what ends the merge, once; `state` is FAILED then. Invariant: it is merged only when the replay was left, and every byte has been read
+    that the archive had recorded after that.
     """
 
     def __init__(
@@ -90,16 +100,23 @@ class ReplayMerge:
         self._replay_channel = ChannelUri.parse(replay_channel)
         self._replay_channel.parameters.update({"linger": "0", "eos": "false"})
         self._request: Pending[Any] | None = None
-        self._destinations: list[Pending[int]] = [subscription.async_add_destination(replay_destination)]
+        self._destinations: list[Pending[int]] = []
+        self._is_replay_added = False
         self._image: Image | None = None
         self._replay_session_id: int | None = None
         self._replay_error: ArchiveError | None = None
         self._replay_correlation_id: int | None = None
         self._target = NULL_POSITION
         self._is_live_added = False
+        self._live_since_ns: int | None = None
+        self._removal: Pending[None] | None = None
+        self._is_target_new = False
+        self._retry_ns = 0
+        self._other_addresses: set[str] = set()
         self._position = NULL_POSITION
-        self._progress_ns = self._ask_ns = self._clock.now_ns()
+        self._progress_ns = self._entered_ns = self._ask_ns = self._clock.now_ns()
         self._backoff_ns = BACKOFF_MIN_NS
+        self._add_replay_destination()
 
     # ---- use
 
@@ -152,11 +169,10 @@ class ReplayMerge:
         """End a merge: stop the replay, and take its destination from the subscription unless it is merged. The live stream stays."""
         if self.state is MergeState.CLOSED:
             return
-        was_merged = self.is_merged
         self._enter(MergeState.CLOSED)
         if self._archive.aeron.is_closed:
             return
-        if not was_merged and not self._subscription.is_closed:
+        if self._is_replay_added and not self._subscription.is_closed:
             self._subscription.async_remove_destination(self._replay_destination)
         self._stop_replay()
 
@@ -177,10 +193,10 @@ class ReplayMerge:
     def _resolve_replay_port(self) -> int:
         endpoint = ChannelUri.parse(self._replay_destination).get("endpoint") or ""
         if endpoint.endswith(":0"):
-            resolved = self._subscription.resolved_endpoint
-            if resolved is None:
+            bound = [address for address in self._subscription.local_socket_addresses if address not in self._other_addresses]
+            if not bound:
                 return 0
-            endpoint = f"{endpoint.rpartition(':')[0]}:{resolved.rpartition(':')[2]}"
+            endpoint = f"{endpoint.rpartition(':')[0]}:{bound[0].rpartition(':')[2]}"
         self._replay_channel.parameters["endpoint"] = endpoint
         return self._enter(MergeState.DESCRIBE_RECORDING)
 
@@ -207,6 +223,8 @@ class ReplayMerge:
 
     def _start_replay(self) -> int:
         if self._request is None:
+            if self._clock.now_ns() < self._retry_ns:
+                return 0
             params = ReplayParams(position=self._start_position, length=units.INT64_MAX)
             channel, stream_id = str(self._replay_channel), self._subscription.stream_id
             self._request = self._archive.async_start_replay(self._recording_id, channel, stream_id, params)
@@ -214,7 +232,14 @@ class ReplayMerge:
             self._archive._session.listen(self._replay_correlation_id, self._on_replay_error)
         if not self._request.poll():
             return 0
-        self._replay_session_id = self._request.result()
+        try:
+            self._replay_session_id = self._request.result()
+        except ArchiveError:
+            if self._image is None:
+                raise
+            # The publication of the replay before may take some seconds to end, and has the session that this one needs.
+            self._request, self._retry_ns = None, self._clock.now_ns() + BACKOFF_MAX_NS
+            return 0
         self._backoff_ns, self._ask_ns = BACKOFF_MIN_NS, self._clock.now_ns()
         return self._enter(MergeState.CATCHUP)
 
@@ -241,11 +266,38 @@ class ReplayMerge:
             self._destinations.append(self._subscription.async_add_destination(self._live_destination))
             self._is_live_added = True
             self._progress_ns = self._clock.now_ns()
-        elif self._is_live_added and behind <= 0 and image.active_transport_count >= MERGED_TRANSPORTS:
-            self._subscription.async_remove_destination(self._replay_destination)
-            self._stop_replay()
-            return self._enter(MergeState.MERGED)
+        elif self._is_live_added and image.active_transport_count < MERGED_TRANSPORTS:
+            self._live_since_ns = None
+        elif self._is_live_added and behind <= 0 and self._has_settled():
+            return self._enter(MergeState.LEAVE_REPLAY)
         return self._enter(MergeState.CATCHUP)
+
+    def _leave_replay(self) -> int:
+        """Take the replay's destination away BEFORE the replay is stopped: its end must not be taken for that of the image."""
+        if self._removal is None:
+            self._removal = self._subscription.async_remove_destination(self._replay_destination)
+        if not self._removal.poll():
+            return 0
+        self._removal.result()
+        self._removal = None
+        self._is_replay_added = False
+        self._stop_replay()
+        self._backoff_ns, self._ask_ns, self._is_target_new = BACKOFF_MIN_NS, self._clock.now_ns(), False
+        return self._enter(MergeState.AWAIT_LIVE)
+
+    def _await_live(self) -> int:
+        image = self._image
+        assert image is not None
+        self._note_progress(image.position)
+        self._is_target_new = self._is_target_new or self._has_target()
+        if self._is_target_new and image.position >= self._target:
+            return self._enter(MergeState.MERGED)
+        if self._clock.now_ns() - max(self._entered_ns, self._progress_ns) <= LIVE_SILENCE_NS:
+            return 0
+        self._start_position = image.position
+        self._live_since_ns = None
+        self._add_replay_destination()
+        return self._enter(MergeState.RESOLVE_REPLAY_PORT)
 
     # ---- below: helpers
 
@@ -253,10 +305,23 @@ class ReplayMerge:
         """Go on to a state; one that was not reached before is progress."""
         self.state = state
         self._request = None
+        self._entered_ns = self._clock.now_ns()
         if state.value > self._furthest.value:
             self._furthest = state
-            self._progress_ns = self._clock.now_ns()
+            self._progress_ns = self._entered_ns
         return 1
+
+    def _add_replay_destination(self) -> None:
+        self._other_addresses = set(self._subscription.local_socket_addresses)
+        self._destinations.append(self._subscription.async_add_destination(self._replay_destination))
+        self._is_replay_added = True
+
+    def _has_settled(self) -> bool:
+        """Return whether replay and live stream have both arrived for long enough."""
+        now_ns = self._clock.now_ns()
+        if self._live_since_ns is None:
+            self._live_since_ns = self._progress_ns = now_ns
+        return now_ns - self._live_since_ns >= min(LIVE_SETTLE_NS, self._progress_timeout_ns // 2)
 
     def _has_target(self) -> bool:
         """Return whether the archive has just told how far the recording has come; ask it, less and less often."""
@@ -341,6 +406,8 @@ _STEPS: Final[dict[MergeState, Callable[[ReplayMerge], int]]] = {
     MergeState.REPLAY: ReplayMerge._start_replay,
     MergeState.CATCHUP: ReplayMerge._catch_up,
     MergeState.ATTEMPT_LIVE_JOIN: ReplayMerge._attempt_live_join,
+    MergeState.LEAVE_REPLAY: ReplayMerge._leave_replay,
+    MergeState.AWAIT_LIVE: ReplayMerge._await_live,
 }
 
 
