@@ -1,16 +1,17 @@
-"""An archive in a simulated world that answers as a test says. It speaks on real channels; it records nothing."""
+"""An archive that answers as a test says, in a simulated world or in real time. It speaks on real channels; it records nothing."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from aerowire.client import ExclusivePublication, FragmentAssembler, Header, Pending
+from aerowire.client import Aeron, ExclusivePublication, FragmentAssembler, Header, Pending
 from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive.enums import ControlResponseCode
 from aerowire.codecs.flyweights.archive.messages.control_response import ControlResponse
-from aerowire.simulation.host import SimulatedHost
+
+T = TypeVar("T")
 
 PROTOCOL_VERSION = 1 << 16 | 12 << 8
 ARCHIVE_ID = 4711
@@ -40,13 +41,27 @@ def _response(request: Any, relevant_id: int, code: ControlResponseCode, text: s
     )
 
 
+class ScriptedClient(Protocol):
+    """What an archive needs of its client: of a SimulatedClient, or of one that runs in real time."""
+
+    @property
+    def aeron(self) -> Aeron: ...
+    def complete(self, pending: Pending[T]) -> T: ...
+
+
+class ScriptedHost(Protocol):
+    """What an archive needs of its host: of a SimulatedHost, or of one that runs in real time."""
+
+    def connect(self, *, work: Callable[[], int]) -> ScriptedClient: ...
+
+
 class ScriptedArchive:
     """A process of a host that takes requests on a channel and answers each kind by `answers`: class name -> records, or none.
 
     A connect request opens the publication of answers. `requests` are all that came, in order.
     """
 
-    def __init__(self, host: SimulatedHost, channel: str, stream_id: int = 10, *, version: int = PROTOCOL_VERSION) -> None:
+    def __init__(self, host: ScriptedHost, channel: str, stream_id: int = 10, *, version: int = PROTOCOL_VERSION) -> None:
         self.requests: list[Any] = []
         self.answers: dict[str, Answer] = {
             "AuthConnectRequest": lambda request: [ok(request, SESSION_ID, version)],

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from aerowire.aio.counter import AsyncCounter
 from aerowire.aio.handle import AsyncHandle, within
@@ -27,6 +27,7 @@ from aerowire.client.handles.waiting import Pending
 
 if TYPE_CHECKING:
     from aerowire.client.subscriptions.image import Image
+    from aerowire.client.subscriptions.subscription import Subscription
     from aerowire.ipc.counters import CountersReader
 
     ImageHandler = Callable[[Image], object]
@@ -121,37 +122,18 @@ class AsyncAeron:
         timeout_s: float | None = None,
     ) -> Opening[AsyncSubscription]:
         """Add a subscription. As `add_publication`. The handlers are called in the loop with each image that comes and goes."""
-        opened: list[AsyncSubscription] = []
         arguments.function("available_image_handler", available_image_handler)
         arguments.function("unavailable_image_handler", unavailable_image_handler)
-        available = available_image_handler or self._client.context.available_image_handler
-        unavailable = unavailable_image_handler or self._client.context.unavailable_image_handler
 
-        def come(image: Image) -> None:
-            for subscription in opened:
-                subscription._wake()
-            if available is not None:
-                available(image)
-
-        def go(image: Image) -> None:
-            for subscription in opened:
-                subscription._on_image_gone(image)
-            if unavailable is not None:
-                unavailable(image)
-
-        def keep(handle: object) -> AsyncSubscription:
-            opened.append(AsyncSubscription(self, handle))  # type: ignore[arg-type]
-            return opened[0]
-
-        return Opening(
-            lambda: self._open(
-                lambda: self._client.async_add_subscription(
-                    channel, stream_id, available_image_handler=self._in_loop(come), unavailable_image_handler=self._in_loop(go)
-                ),
-                keep,
-                timeout_s,
+        def start(available: ImageHandler, unavailable: ImageHandler) -> Pending[Subscription]:
+            return self._client.async_add_subscription(
+                channel, stream_id, available_image_handler=available, unavailable_image_handler=unavailable
             )
-        )
+
+        def wait(pending: Pending[Subscription]) -> Coroutine[Any, Any, Subscription]:
+            return self.wait(pending, timeout_s=timeout_s)
+
+        return Opening(lambda: self._open_subscription(start, wait, available_image_handler, unavailable_image_handler))
 
     def add_counter(self, type_id: int, label: str = "", *, key: bytes = b"", timeout_s: float | None = None) -> Opening[AsyncCounter]:
         """Add a counter that lives as long as this client keeps it. As `add_publication`."""
@@ -265,6 +247,34 @@ class AsyncAeron:
         if failed:
             made[0]._on_error()
         return made[0]
+
+    async def _open_subscription(
+        self,
+        start: Callable[[ImageHandler, ImageHandler], Pending[Subscription]],
+        wait: Callable[[Pending[Subscription]], Coroutine[Any, Any, Subscription]],
+        available: ImageHandler | None,
+        unavailable: ImageHandler | None,
+    ) -> AsyncSubscription:
+        """Open a subscription of the loop by an operation that takes the handlers of its images; `wait` waits for its result."""
+        self._ensure_open()
+        opened: list[AsyncSubscription] = []
+        available = available or self._client.context.available_image_handler
+        unavailable = unavailable or self._client.context.unavailable_image_handler
+
+        def come(image: Image) -> None:
+            for subscription in opened:
+                subscription._wake()
+            if available is not None:
+                available(image)
+
+        def go(image: Image) -> None:
+            for subscription in opened:
+                subscription._on_image_gone(image)
+            if unavailable is not None:
+                unavailable(image)
+
+        opened.append(AsyncSubscription(self, await wait(start(self._in_loop(come), self._in_loop(go)))))
+        return opened[0]
 
     async def _open(self, start: Callable[[], Pending[T]], make: Callable[[T], H], timeout_s: float | None) -> H:
         self._ensure_open()

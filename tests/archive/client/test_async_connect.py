@@ -201,7 +201,8 @@ def test_notices_that_the_archive_is_gone(world: SimulatedWorld) -> None:
     archive = setting.connect(message_timeout_ns="30s")
     pending = archive.async_get_start_position(5)
     setting.client.start(lambda: int(not pending.is_done and pending.poll()), lambda: world.clock.now_ns() + MS)
-    setting.archive.client.kill()
+    assert setting.archive.publication is not None
+    setting.archive.publication.close()
     with pytest.raises(ArchiveConnectionError, match="not connected any more: get the start position of recording 5"):
         setting.client.complete(pending, 60 * SECOND)
     assert archive.state is SessionState.DISCONNECTED

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from aerowire.base.errors import ArchiveError
     from aerowire.client.aeron import Aeron
     from aerowire.client.handles.waiting import Pending
+    from aerowire.client.subscriptions.subscription import Subscription
 
 
 class AeronArchive(RecordingCommands, ReplayCommands, ListingCommands, SegmentCommands, ReplicationCommands, EventCommands):
@@ -74,6 +75,11 @@ class AeronArchive(RecordingCommands, ReplayCommands, ListingCommands, SegmentCo
     def aeron(self) -> Aeron:
         """The client of the media driver that it uses."""
         return self._session.aeron
+
+    @property
+    def response_subscription(self) -> Subscription:
+        """The subscription to the archive's responses: for who waits for them by other means. Only this client may poll it."""
+        return self._session.poller.subscription
 
     @property
     def control_session_id(self) -> int:
