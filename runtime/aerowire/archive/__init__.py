@@ -24,6 +24,14 @@ if TYPE_CHECKING:
         ReplayParams,
         ReplicationParams,
     )
+    from aerowire.archive.client.persistent_stream import (
+        FROM_LIVE,
+        FROM_START,
+        FailureReason,
+        PersistentStream,
+        PersistentSubscriptionError,
+    )
+    from aerowire.archive.client.persistent_subscription import PersistentSubscription
     from aerowire.archive.client.recording_events import RecordingEventsPoller, RecordingProgress, RecordingStarted, RecordingStopped
     from aerowire.archive.client.recording_pos import (
         RecordingPosition,
@@ -39,6 +47,8 @@ if TYPE_CHECKING:
     from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 
 __all__ = [
+    "FROM_LIVE",
+    "FROM_START",
     "NULL_POSITION",
     "REPLAY_ALL_AND_FOLLOW",
     "REPLAY_ALL_AND_STOP",
@@ -48,8 +58,12 @@ __all__ = [
     "AsyncConnect",
     "ConnectState",
     "CredentialsSupplier",
+    "FailureReason",
     "FixedCredentials",
     "MergeState",
+    "PersistentStream",
+    "PersistentSubscription",
+    "PersistentSubscriptionError",
     "RecordingDescriptor",
     "RecordingEventsPoller",
     "RecordingPosition",
@@ -86,6 +100,14 @@ _NAMES_BY_MODULE = {
         "ReplayParams",
         "ReplicationParams",
     ),
+    "aerowire.archive.client.persistent_stream": (
+        "FROM_LIVE",
+        "FROM_START",
+        "FailureReason",
+        "PersistentStream",
+        "PersistentSubscriptionError",
+    ),
+    "aerowire.archive.client.persistent_subscription": ("PersistentSubscription",),
     "aerowire.archive.client.recording_events": ("RecordingEventsPoller", "RecordingProgress", "RecordingStarted", "RecordingStopped"),
     "aerowire.archive.client.recording_pos": (
         "RecordingPosition",

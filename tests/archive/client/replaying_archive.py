@@ -48,6 +48,7 @@ class ReplayingArchive(ScriptedArchive):
         self.sent = 0
         self.unsent = 0
         self.position = 0
+        self._opening_live: Pending[ExclusivePublication] | None = None
         self.ahead = 0  # bytes that are recorded although the live stream does not bring them
         self.replays: list[Replay] = []
         self._opening_replay: Pending[ExclusivePublication] | None = None
@@ -83,6 +84,14 @@ class ReplayingArchive(ScriptedArchive):
         """Have that many more messages published, whether anyone listens or not."""
         self.unsent += count
 
+    def restart_live(self) -> None:
+        """Begin the live stream again at its end, in a new session, as a publisher that was started again; the recording is extended."""
+        start = initial_position(self.live.position, self.live.initial_term_id, TERM_LENGTH)
+        del start["term_length"]
+        parameters = "|".join(f"{key.replace('_', '-')}={value}" for key, value in start.items())
+        self.live.close()
+        self._opening_live = self.client.aeron.async_add_exclusive_publication(f"{LIVE_CHANNEL}|{parameters}", STREAM_ID)
+
     def stop_replaying(self) -> None:
         """End the replays, as for an archive that fails to read."""
         for replay in self.replays:
@@ -93,7 +102,9 @@ class ReplayingArchive(ScriptedArchive):
         done = super()._work()
         if not hasattr(self, "position"):
             return done
-        while self.unsent and self.live.offer(message(self.sent)) > 0:
+        if self._opening_live is not None and self._opening_live.poll():
+            self.live, self._opening_live = self._opening_live.result(), None
+        while self.unsent and not self.live.is_closed and self.live.offer(message(self.sent)) > 0:
             self.sent, self.unsent, done = self.sent + 1, self.unsent - 1, done + 1
         done += self._spy.poll(lambda *_: None, 100)
         self.position = max((image.position for image in self._spy.images), default=self.position)

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from aerowire.archive import AeronArchive, ReplayMerge
-from aerowire.client import Header, Publication
+from aerowire.client import ExclusivePublication, Header, Publication
 from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
 from tests.interop.harness import Side
 from tests.interop.scenarios import Scenario, counters, losing_arrivals
@@ -28,7 +28,7 @@ class LiveStream:
         control = f"control=127.0.0.1:{free_port()}"
         self.destination = f"aeron:udp?endpoint=127.0.0.1:0|{control}|control-mode=dynamic"
         more = "".join(f"|{name}={value}" for name, value in options.items())
-        self.publication: Publication = archive.add_recorded_publication(
+        self.publication: Publication | ExclusivePublication = archive.add_recorded_publication(
             f"aeron:udp?{control}|control-mode=dynamic|term-length=64k|ssc=true{more}", STREAM_ID
         )
         self.sent = 0

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from aerowire.archive.client.archive_commands import ArchiveCommands, blocking, nothing, number
 from aerowire.archive.client.archive_proxy import ArchiveProxy
 from aerowire.archive.client.context import is_response_channel
+from aerowire.archive.client.control_session import SessionState
 from aerowire.archive.client.parameters import NULL_VALUE, ReplayParams
 from aerowire.archive.client.requests import ArchiveRequest
 from aerowire.base.channel_uri import ChannelUri
@@ -28,11 +29,19 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.subscription import Subscription
 
     ImageHandler = Callable[[Image], object]
+    Handlers: TypeAlias = tuple[ImageHandler | None, ImageHandler | None]  # of images that come, and that go
 
 _DEFAULTS = ReplayParams()
 # Of the control channel, what would make another publication of it the same one, or begin it elsewhere.
 _OF_ONE_PUBLICATION = ("session-id", "term-id", "init-term-id", "term-offset", "response-correlation-id")
 _TERM_LENGTH = str(64 * 1024)
+
+
+class OpenReplay(NamedTuple):
+    """A replay to this client: its subscription, and the id to stop it by."""
+
+    subscription: Subscription
+    replay_session_id: int
 
 
 class ReplayCommands(ArchiveCommands):
@@ -58,7 +67,7 @@ class ReplayCommands(ArchiveCommands):
             )
         return self._steps(
             f"replay recording {recording_id} by {replay_channel}",
-            self._replay_by_response_channel(recording_id, replay_channel, replay_stream_id, params, params.subscription_registration_id),
+            self._replay_by_response(recording_id, replay_channel, replay_stream_id, params, params.subscription_registration_id),
         )
 
     start_replay = blocking(async_start_replay)
@@ -75,15 +84,23 @@ class ReplayCommands(ArchiveCommands):
     ) -> Pending[Subscription]:
         """Replay a recording to this client; the result is a subscription to the replay alone. Refused as `start_replay`.
 
-        `replay_channel` may be a response channel: then the archive opens the replay's publication to this client by itself.
+        `replay_channel` may have an endpoint with port 0, for one that the system chooses, or be a response channel: then the archive
+        opens the replay's publication to this client by itself.
         """
-        steps = self._replay_to_response_channel if is_response_channel(replay_channel) else self._replay_to_channel
-        return self._steps(
-            f"replay recording {recording_id} by {replay_channel}",
-            steps(recording_id, replay_channel, replay_stream_id, params, available_image_handler, unavailable_image_handler),
-        )
+        handlers = (available_image_handler, unavailable_image_handler)
+        replay = self._open_replay(recording_id, replay_channel, replay_stream_id, params, handlers)
+        return self._steps(f"replay recording {recording_id} by {replay_channel}", _subscription_of(replay))
 
     replay = blocking(async_replay)
+
+    def async_open_replay(
+        self, recording_id: int, replay_channel: str, replay_stream_id: int, params: ReplayParams = _DEFAULTS
+    ) -> Pending[OpenReplay]:
+        """Replay a recording to this client, as `replay`; the result is the subscription, and the replay session id to stop it by."""
+        replay = self._open_replay(recording_id, replay_channel, replay_stream_id, params, (None, None))
+        return self._steps(f"replay recording {recording_id} by {replay_channel}", replay)
+
+    open_replay = blocking(async_open_replay)
 
     def async_stop_replay(self, replay_session_id: int) -> Pending[None]:
         """Stop a replay; one that has ended is stopped."""
@@ -92,7 +109,7 @@ class ReplayCommands(ArchiveCommands):
     stop_replay = blocking(async_stop_replay)
 
     def async_stop_all_replays(self, recording_id: int = NULL_VALUE) -> Pending[None]:
-        """Stop all replays of a recording that this session has started; -1: of all recordings."""
+        """Stop all replays of a recording, those of other clients too; -1: of all recordings."""
         return self._ask(StopAllReplaysRequest, f"stop all replays of recording {recording_id}", nothing, recording_id=recording_id)
 
     stop_all_replays = blocking(async_stop_all_replays)
@@ -109,47 +126,67 @@ class ReplayCommands(ArchiveCommands):
         kind, fields = _replay_request(channel, stream_id, params)
         return self._ask(kind, _words(recording_id, channel, params), number, recording_id=recording_id, **fields)
 
-    def _replay_to_channel(
-        self,
-        recording_id: int,
-        channel: str,
-        stream_id: int,
-        params: ReplayParams,
-        available: ImageHandler | None,
-        unavailable: ImageHandler | None,
-    ) -> Generator[Pending[Any] | None, Any, Subscription]:
+    def _open_replay(
+        self, recording_id: int, channel: str, stream_id: int, params: ReplayParams, handlers: Handlers
+    ) -> Generator[Pending[Any] | None, Any, OpenReplay]:
         uri = ChannelUri.parse(channel)
-        replay_session_id = yield self._start_replay(recording_id, channel, stream_id, params)
+        if is_response_channel(channel):
+            return self._replay_to_subscription(recording_id, channel, stream_id, params, handlers, self._replay_by_response_channel)
+        if uri.is_udp and (uri.get("endpoint") or "").endswith(":0"):
+            return self._replay_to_subscription(recording_id, channel, stream_id, params, handlers, self._replay_to_port)
+        return self._replay_to_session(recording_id, uri, stream_id, params, handlers)
+
+    def _replay_to_session(
+        self, recording_id: int, uri: ChannelUri, stream_id: int, params: ReplayParams, handlers: Handlers
+    ) -> Generator[Pending[Any] | None, Any, OpenReplay]:
+        """Start the replay, and subscribe to its session."""
+        replay_session_id: int = yield self._start_replay(recording_id, str(uri), stream_id, params)
         try:
             uri.parameters["session-id"] = str(session_id_of(replay_session_id))
-            subscription: Subscription = yield self._aeron.async_add_subscription(
-                str(uri), stream_id, available_image_handler=available, unavailable_image_handler=unavailable
-            )
+            subscription: Subscription = yield self._subscribe(str(uri), stream_id, handlers)
         except BaseException:
-            if not self._aeron.is_closed:
+            if not self._aeron.is_closed and self._session.state is SessionState.CONNECTED:
                 self.async_stop_replay(replay_session_id)
             raise
-        return subscription
+        return OpenReplay(subscription, replay_session_id)
 
-    def _replay_to_response_channel(
+    def _replay_to_subscription(
         self,
         recording_id: int,
         channel: str,
         stream_id: int,
         params: ReplayParams,
-        available: ImageHandler | None,
-        unavailable: ImageHandler | None,
-    ) -> Generator[Pending[Any] | None, Any, Subscription]:
+        handlers: Handlers,
+        replay: Callable[[int, str, int, ReplayParams, Subscription], Generator[Pending[Any] | None, Any, int]],
+    ) -> Generator[Pending[Any] | None, Any, OpenReplay]:
+        """Subscribe first, for a channel that only the replay comes by, and then start the replay."""
         with ExitStack() as opened:
-            subscription: Subscription = yield self._aeron.async_add_subscription(
-                channel, stream_id, available_image_handler=available, unavailable_image_handler=unavailable
-            )
+            subscription: Subscription = yield self._subscribe(channel, stream_id, handlers)
             opened.callback(subscription.close)
-            yield from self._replay_by_response_channel(recording_id, channel, stream_id, params, subscription.registration_id)
+            replay_session_id = yield from replay(recording_id, channel, stream_id, params, subscription)
             opened.pop_all()
-            return subscription
+            return OpenReplay(subscription, replay_session_id)
+
+    def _replay_to_port(
+        self, recording_id: int, _channel: str, stream_id: int, params: ReplayParams, subscription: Subscription
+    ) -> Generator[Pending[Any] | None, Any, int]:
+        while (resolved := subscription.try_resolve_channel_endpoint_port()) is None:
+            yield None
+        replay_session_id: int = yield self._start_replay(recording_id, resolved, stream_id, params)
+        return replay_session_id
+
+    def _subscribe(self, channel: str, stream_id: int, handlers: Handlers) -> Pending[Subscription]:
+        available, unavailable = handlers
+        return self._aeron.async_add_subscription(
+            channel, stream_id, available_image_handler=available, unavailable_image_handler=unavailable
+        )
 
     def _replay_by_response_channel(
+        self, recording_id: int, channel: str, stream_id: int, params: ReplayParams, subscription: Subscription
+    ) -> Generator[Pending[Any] | None, Any, int]:
+        return (yield from self._replay_by_response(recording_id, channel, stream_id, params, subscription.registration_id))
+
+    def _replay_by_response(
         self, recording_id: int, channel: str, stream_id: int, params: ReplayParams, registration_id: int
     ) -> Generator[Pending[Any] | None, Any, int]:
         """Ask for the replay on a publication of its own, whose image tells the archive where the response channel is."""
@@ -194,6 +231,10 @@ class ReplayCommands(ArchiveCommands):
                     request=what,
                 )
             yield None
+
+
+def _subscription_of(replay: Generator[Pending[Any] | None, Any, OpenReplay]) -> Generator[Pending[Any] | None, Any, Subscription]:
+    return (yield from replay).subscription
 
 
 def session_id_of(replay_session_id: int) -> int:

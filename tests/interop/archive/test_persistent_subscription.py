@@ -1,0 +1,96 @@
+"""A persistent subscription on an official archive: from the recording to the live stream, and on when the publisher is started again."""
+
+from __future__ import annotations
+
+import pytest
+
+from aerowire.archive import FROM_START, AeronArchive, ArchiveClientContext, PersistentStream, PersistentSubscription
+from aerowire.base.errors import AerowireError
+from aerowire.client import build_channel, initial_position
+from aerowire.codecs.tables.counters import CounterType
+from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
+from tests.interop.archive.test_replay_merge import LIVE_AFTER, RECORDED_FIRST, STREAM_ID, LiveStream
+from tests.interop.harness import Side
+from tests.interop.scenarios import Scenario
+from tests.support.processes import free_port
+from tests.support.waiting import rest, wait_until
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+
+def replay_channel(kind: str) -> str:
+    return {
+        "port 0": "aeron:udp?endpoint=127.0.0.1:0",
+        "ipc": "aeron:ipc",
+        "response channel": f"aeron:udp?control-mode=response|control=127.0.0.1:{free_port()}",
+    }[kind]
+
+
+def follow(node: ArchiveNode, archive: AeronArchive, kind: str) -> None:
+    live = LiveStream(archive)
+    live.send_all(RECORDED_FIRST)
+    (recording,) = archive.list_recordings()
+    told: list[str] = []
+    errors: list[AerowireError] = []
+    requests, responses = node.channels("udp")
+    subscription = PersistentSubscription(
+        archive.aeron,
+        PersistentStream(
+            recording_id=recording.recording_id,
+            live_channel=live.destination,
+            live_stream_id=STREAM_ID,
+            replay_channel=replay_channel(kind),
+            replay_stream_id=STREAM_ID + 1,
+            start_position=FROM_START,
+        ),
+        ArchiveClientContext(control_request_channel=requests, control_response_channel=responses, environ={}),
+        on_live_joined=lambda: told.append("joined"),
+        on_live_left=lambda: told.append("left"),
+        on_error=errors.append,
+    )
+
+    def work() -> None:
+        if subscription.poll(live.take, 50) == 0:
+            rest()
+
+    def everything(sent: int) -> None:
+        def send_and_work() -> None:
+            live.send(min(5, sent - live.sent))
+            work()
+
+        wait_until(
+            lambda: len(live.received) >= sent, lambda: f"{subscription}, {len(live.received)} of {sent}, {errors}", work=send_and_work
+        )
+        assert live.received == list(range(sent))
+
+    with subscription:
+        wait_until(lambda: subscription.is_live, lambda: f"{subscription}, {errors}", work=work)
+        everything(RECORDED_FIRST + LIVE_AFTER)
+        position = live.publication.position
+        wait_until(lambda: archive.get_max_recorded_position(recording.recording_id) == position, "the recording", work=work)
+        archive.try_stop_recording_by_identity(recording.recording_id)
+        live.publication.close()
+        wait_until(lambda: archive.get_stop_position(recording.recording_id) == position, "the recording's stop", work=work)
+        start = initial_position(position, recording.initial_term_id, recording.term_buffer_length)
+        control = live.destination.partition("control=")[2].partition("|")[0]
+        channel = build_channel("udp", is_spy=False, control=control, control_mode="dynamic", ssc=True, **start)
+        archive.extend_recording(recording.recording_id, channel, STREAM_ID)
+        live.publication = archive.aeron.add_exclusive_publication(channel, STREAM_ID)
+        everything(RECORDED_FIRST + 2 * LIVE_AFTER)
+        wait_until(lambda: subscription.is_live, lambda: f"{subscription}, {errors}", work=work)
+        assert told == ["joined", "left"] * told.count("left") + ["joined"]
+        assert "left" in told
+        counters = {one.type_id: one.value for one in archive.aeron.counters_reader.for_each()}
+        assert counters[CounterType.PERSISTENT_SUBSCRIPTION_LIVE_JOINED_COUNT] == told.count("joined")
+
+
+@pytest.mark.parametrize(
+    ("driver_side", "kind"), [("official", "port 0"), ("aerowire", "port 0"), ("aerowire", "ipc"), ("aerowire", "response channel")]
+)
+def test_follows_a_stream_from_its_recording_on(scenario: Scenario, driver_side: Side, kind: str) -> None:
+    scenario.feature(f"Archive client: persistent subscription, replay by {kind}")
+    node = start_archive(scenario, "official", scenario.driver(driver_side, {"aeron.image.liveness.timeout": "2s"}))
+    with node.connect("ipc") as archive:
+        follow(node, archive, kind)
+    scenario.observed("every message once, over a publisher that was started again")
+    finish(scenario, node)
