@@ -33,7 +33,7 @@ EXCEPTIONS = {
         "_add_watch", "_aeron", "_changes", "_conductor", "_end", "_ensure_open", "_handle", "_handles", "_is_released", "_loop",
         "_on_agent_start", "_on_image_gone", "_open_subscription", "_raise_failure", "_wake", "_watches", "_watching",
     ),
-    "aerowire.archive": ("_aeron", "_ask", "_list", "_session", "_steps"),
+    "aerowire.archive": ("_aeron", "_ask", "_list", "_replicate", "_session", "_steps"),
     # Parts of generated classes, whose other names come from a schema: a field of it may be called anything without an underscore.
     "aerowire.codegen.sbe.flyweights.support": (
         "_BLOCK_LENGTH", "_HEADER", "_MEMBERS", "_NAME", "_NULLS", "_PARTS", "_buffer", "_data", "_entry", "_errors", "_group",

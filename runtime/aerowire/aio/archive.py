@@ -113,6 +113,8 @@ class AsyncAeronArchive:
     replicate = _awaited(AeronArchive.async_replicate)
     stop_replication = _awaited(AeronArchive.async_stop_replication)
     try_stop_replication = _awaited(AeronArchive.async_try_stop_replication)
+    copy_recording = _awaited(AeronArchive.async_copy_recording)
+    await_recorded = _awaited(AeronArchive.async_await_recorded)
 
     async def add_recorded_publication(self, channel: str, stream_id: int) -> AsyncPublication:
         """As `AeronArchive.add_recorded_publication`; the publication is one of the loop."""

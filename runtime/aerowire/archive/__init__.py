@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aerowire.archive.client.aeron_archive import AeronArchive
     from aerowire.archive.client.async_connect import AsyncConnect, ConnectState
+    from aerowire.archive.client.composite_commands import ContinuedPublication
     from aerowire.archive.client.context import ArchiveClientContext
     from aerowire.archive.client.control_session import SessionState
     from aerowire.archive.client.credentials import CredentialsSupplier, FixedCredentials
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         is_recording_active,
         recording_positions,
     )
+    from aerowire.archive.client.replay_commands import OpenReplay
     from aerowire.archive.client.replay_merge import MergeState, ReplayMerge
     from aerowire.archive.client.segments import segment_file_base_position
     from aerowire.codecs.flyweights.archive.enums import RecordingSignal, SourceLocation
@@ -57,10 +59,12 @@ __all__ = [
     "ArchiveErrorCode",
     "AsyncConnect",
     "ConnectState",
+    "ContinuedPublication",
     "CredentialsSupplier",
     "FailureReason",
     "FixedCredentials",
     "MergeState",
+    "OpenReplay",
     "PersistentStream",
     "PersistentSubscription",
     "PersistentSubscriptionError",
@@ -89,6 +93,7 @@ __all__ = [
 _NAMES_BY_MODULE = {
     "aerowire.archive.client.aeron_archive": ("AeronArchive",),
     "aerowire.archive.client.async_connect": ("AsyncConnect", "ConnectState"),
+    "aerowire.archive.client.composite_commands": ("ContinuedPublication",),
     "aerowire.archive.client.context": ("ArchiveClientContext",),
     "aerowire.archive.client.control_session": ("SessionState",),
     "aerowire.archive.client.credentials": ("CredentialsSupplier", "FixedCredentials"),
@@ -117,6 +122,7 @@ _NAMES_BY_MODULE = {
         "is_recording_active",
         "recording_positions",
     ),
+    "aerowire.archive.client.replay_commands": ("OpenReplay",),
     "aerowire.archive.client.replay_merge": ("MergeState", "ReplayMerge"),
     "aerowire.archive.client.segments": ("segment_file_base_position",),
     "aerowire.codecs.flyweights.archive.enums": ("RecordingSignal", "SourceLocation"),

@@ -12,13 +12,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from aerowire.archive.client.async_connect import AsyncConnect, Connected
+from aerowire.archive.client.composite_commands import CompositeCommands
 from aerowire.archive.client.context import ArchiveClientContext
 from aerowire.archive.client.control_session import SessionState, wait_for_result
 from aerowire.archive.client.event_commands import EventCommands
-from aerowire.archive.client.listing_commands import ListingCommands
-from aerowire.archive.client.recording_commands import RecordingCommands
-from aerowire.archive.client.replay_commands import ReplayCommands
-from aerowire.archive.client.replication_commands import ReplicationCommands
 from aerowire.archive.client.segment_commands import SegmentCommands
 from aerowire.archive.client.steps import Steps
 from aerowire.base.errors import ArchiveConnectionError
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.subscription import Subscription
 
 
-class AeronArchive(RecordingCommands, ReplayCommands, ListingCommands, SegmentCommands, ReplicationCommands, EventCommands):
+class AeronArchive(CompositeCommands, SegmentCommands, EventCommands):
     """A control session with one archive. From `AeronArchive.connect` or `AeronArchive.async_connect`; a context manager; any thread.
 
     Ends with `close`, with its client, and when the archive closes the session or is gone: then every call raises

@@ -82,7 +82,7 @@ class ControlSession:
         self._clock = aeron.context.clock
         self._requests: dict[int, ArchiveRequest[Any]] = {}
         self._unsent: deque[_Unsent] = deque()
-        self._error_listeners: dict[int, Callable[[ArchiveError], object]] = {}
+        self._listeners: dict[int, tuple[Callable[[ArchiveError], object], Callable[[RecordingSignalEvent], object]]] = {}
         self._errors: deque[ArchiveError] = deque(maxlen=ERRORS_MAX)
         self._signal_count = 0
         self._is_polling = False
@@ -169,16 +169,24 @@ class ControlSession:
                 self.poll()
             return self._errors.popleft() if self._errors else None
 
-    def listen(self, correlation_id: int, on_error: Callable[[ArchiveError], object] | None) -> None:
-        """Call `on_error` with each later error of a request that was answered, as of a replay that fails; None: no more.
+    def listen(
+        self,
+        correlation_id: int,
+        *,
+        on_error: Callable[[ArchiveError], object],
+        on_signal: Callable[[RecordingSignalEvent], object] = lambda _: None,
+    ) -> None:
+        """Call `on_error` with the next errors of a replay or replication, which go nowhere else then, and `on_signal` with its signals.
 
-        Such errors go nowhere else.
+        `correlation_id` is that of the request for the replay, or the replication's id.
         """
         with self._lock:
-            if on_error is None:
-                self._error_listeners.pop(correlation_id, None)
-            else:
-                self._error_listeners[correlation_id] = on_error
+            self._listeners[correlation_id] = (on_error, on_signal)
+
+    def forget(self, correlation_id: int) -> None:
+        """End a `listen`."""
+        with self._lock:
+            self._listeners.pop(correlation_id, None)
 
     @property
     def state(self) -> SessionState:
@@ -251,9 +259,7 @@ class ControlSession:
         if self.session_id not in (NULL_VALUE, response.control_session_id):
             return
         if isinstance(response, signals.RecordingSignalEvent):
-            self._signal_count += 1
-            if self.context.recording_signal_consumer is not None:
-                self.context.recording_signal_consumer(RecordingSignalEvent.of(response))
+            self._on_signal(RecordingSignalEvent.of(response))
         elif isinstance(response, answers.ControlResponse):
             self._on_answer(response)
         elif isinstance(response, challenges.Challenge):
@@ -264,13 +270,22 @@ class ControlSession:
             found = RecordingSubscriptionDescriptor.of(response)
             self._on_request(response.correlation_id, lambda request: request.on_descriptor(found))
 
+    def _on_signal(self, event: RecordingSignalEvent) -> None:
+        self._signal_count += 1
+        listener = self._listeners.get(event.correlation_id)
+        if listener is not None:
+            listener[1](event)
+        if self.context.recording_signal_consumer is not None:
+            self.context.recording_signal_consumer(event)
+
     def _on_answer(self, response: answers.ControlResponse) -> None:
         if self._on_request(response.correlation_id, lambda request: request.on_response(response)):
             return
         if response.code == ControlResponseCode.ERROR:
             error = unrequested(response)
-            handler = self._error_listeners.get(response.correlation_id, self.context.error_handler or self._errors.append)
-            handler(error)
+            listener = self._listeners.get(response.correlation_id)
+            handler = self.context.error_handler or self._errors.append
+            (handler if listener is None else listener[0])(error)
 
     def _on_request(self, correlation_id: int, tell: Callable[[ArchiveRequest[Any]], None]) -> bool:
         """Give a request its answer, and return whether there is one. One that goes on waiting has its whole time again."""

@@ -155,7 +155,7 @@ class RecordingCommands(ArchiveCommands):
                     expected="a publication that this call adds",
                     hint="use an exclusive publication, or start_recording for all sessions of the channel",
                 )
-            yield self.async_start_recording(_with_session(channel, publication.session_id), stream_id)
+            yield self.async_start_recording(with_session(channel, publication.session_id), stream_id)
         except BaseException:
             publication.close()
             raise
@@ -164,14 +164,15 @@ class RecordingCommands(ArchiveCommands):
     def _recorded_exclusive_publication(self, channel: str, stream_id: int) -> Generator[Pending[Any] | None, Any, ExclusivePublication]:
         publication: ExclusivePublication = yield self._aeron.async_add_exclusive_publication(channel, stream_id)
         try:
-            yield self.async_start_recording(_with_session(channel, publication.session_id), stream_id)
+            yield self.async_start_recording(with_session(channel, publication.session_id), stream_id)
         except BaseException:
             publication.close()
             raise
         return publication
 
 
-def _with_session(channel: str, session_id: int) -> str:
+def with_session(channel: str, session_id: int) -> str:
+    """Return a channel that names one session."""
     uri = ChannelUri.parse(channel)
     uri.parameters["session-id"] = str(session_id)
     return str(uri)
@@ -180,7 +181,7 @@ def _with_session(channel: str, session_id: int) -> str:
 def _recorded(recorded: Recorded, stream_id: int | None) -> tuple[type[Message], str, dict[str, Any]]:
     """Return the request that stops a recording: its message, in words, and its fields."""
     if isinstance(recorded, Publication | ExclusivePublication):
-        return _recorded(_with_session(recorded.channel, recorded.session_id), recorded.stream_id)
+        return _recorded(with_session(recorded.channel, recorded.session_id), recorded.stream_id)
     if isinstance(recorded, str):
         if stream_id is None:
             raise ConfigurationError("a channel alone names no recording", where="stop_recording", expected="a channel and a stream id")

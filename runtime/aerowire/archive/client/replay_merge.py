@@ -229,7 +229,7 @@ class ReplayMerge:
             channel, stream_id = str(self._replay_channel), self._subscription.stream_id
             self._request = self._archive.async_start_replay(self._recording_id, channel, stream_id, params)
             self._replay_correlation_id = self._request.correlation_id
-            self._archive._session.listen(self._replay_correlation_id, self._on_replay_error)
+            self._archive._session.listen(self._replay_correlation_id, on_error=self._on_replay_error)
         if not self._request.poll():
             return 0
         try:
@@ -392,7 +392,7 @@ class ReplayMerge:
 
     def _stop_replay(self) -> None:
         if self._replay_correlation_id is not None:
-            self._archive._session.listen(self._replay_correlation_id, None)
+            self._archive._session.forget(self._replay_correlation_id)
             self._replay_correlation_id = None
         if self._replay_session_id is not None and self._archive.is_connected:
             self._archive.async_stop_replay(self._replay_session_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from aerowire.archive.client.archive_commands import ArchiveCommands, blocking, done, nothing, number
@@ -28,24 +29,7 @@ class ReplicationCommands(ArchiveCommands):
         and reports errors without a request (`poll_for_error_response`). Refused with UNKNOWN_RECORDING, ACTIVE_RECORDING for the
         recording that is to hold the copy.
         """
-        return self._ask(
-            ReplicateRequest2,
-            f"replicate recording {src_recording_id} of {src_control_channel} stream {src_control_stream_id}",
-            number,
-            src_recording_id=src_recording_id,
-            dst_recording_id=params.dst_recording_id,
-            stop_position=params.stop_position,
-            channel_tag_id=params.channel_tag_id,
-            subscription_tag_id=params.subscription_tag_id,
-            src_control_stream_id=src_control_stream_id,
-            file_io_max_length=params.file_io_max_length,
-            replication_session_id=params.replication_session_id,
-            src_control_channel=src_control_channel,
-            live_destination=params.live_destination,
-            replication_channel=params.replication_channel,
-            encoded_credentials=params.encoded_credentials,
-            src_response_channel=params.src_response_channel,
-        )
+        return self._replicate(src_recording_id, src_control_stream_id, src_control_channel, params, number)
 
     replicate = blocking(async_replicate)
 
@@ -61,3 +45,28 @@ class ReplicationCommands(ArchiveCommands):
         return self._ask(StopReplicationRequest, f"stop replication {replication_id}", done, refusals, replication_id=replication_id)
 
     try_stop_replication = blocking(async_try_stop_replication)
+
+    # ---- below: helpers
+
+    def _replicate(
+        self, src_recording_id: int, stream_id: int, channel: str, params: ReplicationParams, answer: Callable[[int], int]
+    ) -> Pending[int]:
+        """Send the request; `answer` gets the replication's id as soon as it comes."""
+        return self._ask(
+            ReplicateRequest2,
+            f"replicate recording {src_recording_id} of {channel} stream {stream_id}",
+            answer,
+            src_recording_id=src_recording_id,
+            dst_recording_id=params.dst_recording_id,
+            stop_position=params.stop_position,
+            channel_tag_id=params.channel_tag_id,
+            subscription_tag_id=params.subscription_tag_id,
+            src_control_stream_id=stream_id,
+            file_io_max_length=params.file_io_max_length,
+            replication_session_id=params.replication_session_id,
+            src_control_channel=channel,
+            live_destination=params.live_destination,
+            replication_channel=params.replication_channel,
+            encoded_credentials=params.encoded_credentials,
+            src_response_channel=params.src_response_channel,
+        )
