@@ -50,6 +50,22 @@ def test_takes_steps_that_are_done_already_in_one_go() -> None:
     assert steps.result() == "5 6"
 
 
+def test_takes_the_first_step_at_once_when_it_is_started() -> None:
+    taken: list[str] = []
+
+    def run() -> Waits:
+        taken.append("first")
+        yield None
+        return "done"
+
+    steps = Steps("step", run(), lambda: None)
+    assert not taken
+    steps.start()
+    assert taken == ["first"]
+    assert not steps.is_done
+    assert steps.poll()
+
+
 def test_looks_again_at_each_poll() -> None:
     looks: list[int] = []
 

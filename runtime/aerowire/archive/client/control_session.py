@@ -131,7 +131,9 @@ class ControlSession:
 
     def steps(self, what: str, steps: Generator[Pending[Any] | None, Any, T]) -> Steps[T]:
         """Start an operation of several steps."""
-        return Steps(what, steps, self.poll)
+        started = Steps(what, steps, self.poll)
+        started.start()
+        return started
 
     def require_waiting(self, call: str) -> None:
         """Raise BlockingCallError where nothing may wait, BEFORE the operation `call` has begun anything."""

@@ -29,6 +29,10 @@ class Steps(Pending[T]):
         self._awaited: Pending[Any] | None = None
         self._is_advancing = False
 
+    def start(self) -> None:
+        """Take the first step now, and not at the first `poll`."""
+        self._resume(lambda: next(self._steps))
+
     def interrupt(self, error: BaseException) -> None:
         """Raise an error at the step that the operation has come to, in place of what it waits for."""
         if not self.is_done:
