@@ -230,7 +230,9 @@ def test_options_come_from_keywords_properties_and_environment() -> None:
     assert context.control_response_channel == "aeron:udp?endpoint=property:2"
     assert (context.message_timeout_ns, context.control_term_buffer_length, context.control_mtu_length) == (4 * SECOND, 131072, 1408)
     assert (context.control_request_stream_id, context.control_response_stream_id, context.recording_events_stream_id) == (10, 20, 30)
-    assert (context.message_retry_attempts, context.client_name, context.control_term_buffer_sparse) == (3, "", True)
+    assert (context.message_retry_attempts, context.client_name, context.control_term_buffer_sparse) == (None, "", True)
+    again = {**properties, "aeron.archive.message.retry.attempts": "3"}
+    assert ArchiveClientContext(properties=again, environ=environ).conclude().message_retry_attempts == 3
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,17 @@ def test_a_request_that_finds_no_room_too_often_fails() -> None:
     assert (fake.sent, fake.session.requests_in_flight) == ([], 0)
 
 
+def test_a_request_waits_for_room_until_its_time_is_over() -> None:
+    fake = FakeArchive(message_timeout_ns="2s")
+    fake.publication.results = [BACK_PRESSURED] * 1000
+    pending = fake.client.async_get_start_position(1)
+    assert not any(pending.poll() for _ in range(500))
+    fake.pass_time(2 * SECOND)
+    assert pending.poll()
+    with pytest.raises(ArchiveTimeoutError, match="expected an answer within 2 s; got no room in the control publication to send it"):
+        pending.result()
+
+
 @pytest.mark.parametrize("result", [CLOSED, NOT_CONNECTED, MAX_POSITION_EXCEEDED])
 def test_a_request_that_can_never_be_sent_fails_at_once(result: int) -> None:
     fake = FakeArchive()

@@ -50,7 +50,8 @@ class ArchiveClientContext:
     `aeron` is the client that is used, and stays open; without one, a client of `aeron_dir` is connected, and closed with the archive's.
     `ports` are those of that client. Durations are nanoseconds, or text such as "5s". `recording_signal_consumer` is called with each
     signal, `error_handler` with each error that answers no request; both while some call of the client polls, and neither may wait.
-    Without an `error_handler`, errors are kept for `poll_for_error_response`. `lock` is one that its holder may take again
+    Without an `error_handler`, errors are kept for `poll_for_error_response`. A request that finds no room is sent by a later poll, until
+    its time is over; where `message_retry_attempts` is set, that often. `lock` is one that its holder may take again
     (threading.RLock, the default), or contextlib.nullcontext() where one thread does everything. `idle_strategy` is that of calls that
     wait. `agent_invoker` is invoked by calls that wait: an archive or a driver without threads of its own.
     """
@@ -109,6 +110,9 @@ class ArchiveClientContext:
         overrides = {option: getattr(self, name) for name, option in _OPTION_NAMES.items() if getattr(self, name) is not None}
         values = resolve_options({"archive-client"}, overrides, self.properties, self.environ)
         settled = {name: values[option] for name, option in _OPTION_NAMES.items()}
+        if "message_retry_attempts" not in values.given:
+            # The option's default is gone within a millisecond, and a driver that is not given the processor for longer is not unusual.
+            settled["message_retry_attempts"] = None
         given = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in _OPTION_NAMES}
         defaults: dict[str, object] = {
             "credentials_supplier": FixedCredentials(),
@@ -154,7 +158,7 @@ class ConcludedArchiveContext:
     recording_events_channel: str | None
     recording_events_stream_id: int
     message_timeout_ns: int
-    message_retry_attempts: int
+    message_retry_attempts: int | None
     client_name: str
     properties: Mapping[str, str]
     environ: Mapping[str, str] | None
@@ -185,8 +189,9 @@ class ConcludedArchiveContext:
                 actual=repr(self.client_name),
             )
         for name in ("message_retry_attempts", "message_timeout_ns"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"{name} is out of range", where=name, expected="at least 1", actual=getattr(self, name))
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigurationError(f"{name} is out of range", where=name, expected="at least 1", actual=value)
 
     def control_channel(self, channel: str) -> ChannelUri:
         """Return a control channel with the term length, MTU and sparseness of these options where it has none of its own."""

@@ -51,15 +51,21 @@ class SessionState(Enum):
 
 
 class _Unsent:
-    """A request that the publication had no room for, and how often it is still tried."""
+    """A request that waits for room in its publication, and how often it is still tried; None: until its time is over."""
 
-    __slots__ = ("attempts", "message", "proxy", "request")
+    __slots__ = ("_attempts", "message", "proxy", "request")
 
-    def __init__(self, request: ArchiveRequest[Any], message: bytes, proxy: ArchiveProxy, attempts: int) -> None:
+    def __init__(self, request: ArchiveRequest[Any], message: bytes, proxy: ArchiveProxy, attempts: int | None) -> None:
         self.request = request
         self.message = message
         self.proxy = proxy
-        self.attempts = attempts
+        self._attempts = attempts
+
+    def is_given_up(self) -> bool:
+        """Count an attempt that found no room, and return whether it was the last."""
+        if self._attempts is not None:
+            self._attempts -= 1
+        return self._attempts == 0
 
 
 class ControlSession:
@@ -311,9 +317,8 @@ class ControlSession:
                 except ArchiveConnectionError as error:
                     self._fail(request, self._not_sent(request, error))
                 else:
-                    unsent.attempts -= 1
                     if not is_sent:
-                        if unsent.attempts > 0:
+                        if not unsent.is_given_up():
                             return
                         self._fail(request, self._not_sent(request, None))
             self._unsent.popleft()
@@ -355,12 +360,14 @@ class ControlSession:
         )
 
     def _late(self, request: ArchiveRequest[Any]) -> ArchiveTimeoutError:
+        is_unsent = any(unsent.request is request for unsent in self._unsent)
+        found = "no room in the control publication to send it" if is_unsent else "none"
         last = self._errors[-1].what if self._errors else None
         return ArchiveTimeoutError(
             f"no answer of the archive to: {request.what}",
             where=f"{self._where()}, correlation id {request.correlation_id}",
             expected=f"an answer within {self.context.message_timeout_ns / 1e9:g} s",
-            actual=f"none; the last error was: {last}" if last else None,
+            actual=found + (f"; the last error was: {last}" if last else ""),
             request=request.what,
             correlation_id=request.correlation_id,
             recording_id=request.recording_id,
