@@ -53,7 +53,7 @@ class PersistentSubscription:
 
     Call `poll` all the time: it does what is due, and reads. It calls `on_live_joined()` and `on_live_left()`, and `on_error(error)` with
     what it gets over and with what makes it fail. Once it `has_failed`, `failure` says why, and it reads no more.
-    Invariant: `position` is the end of the last message that was handed on, or where the first one is to begin.
+    Invariant: `position` is the end of the last frame that was read, or where the first one is to begin.
     """
 
     def __init__(
