@@ -392,3 +392,44 @@ def test_counts_and_drops_what_it_does_not_understand(message: bytes) -> None:
     fake.answer(5)
     assert pending.poll()
     assert (pending.result(), fake.session.poller.dropped) == (5, 1)
+
+
+# ---- the blocking form
+
+
+class AnsweringInvoker:
+    """An archive without threads of its own: it answers the last request when it is invoked."""
+
+    def __init__(self) -> None:
+        self.archive: FakeArchive | None = None
+        self.count = 0
+
+    def invoke(self) -> int:
+        self.count += 1
+        if self.archive is not None and self.count == 3:
+            self.archive.answer(640)
+        return 0
+
+
+def test_a_call_that_waits_invokes_what_has_no_threads_of_its_own() -> None:
+    invoker = AnsweringInvoker()
+    invoker.archive = fake = FakeArchive(agent_invoker=invoker)
+    assert fake.client.get_start_position(0) == 640
+    assert invoker.count == 3
+
+
+def test_a_call_that_waits_raises_what_its_request_ends_with() -> None:
+    fake = FakeArchive()
+    fake.publication.results = [NOT_CONNECTED]
+    with pytest.raises(ArchiveConnectionError, match="could not be sent: purge recording 3"):
+        fake.client.purge_recording(3)
+
+
+def test_the_blocking_forms_are_named_and_described_as_the_others() -> None:
+    client = FakeArchive().client
+    starts = [name for name in dir(client) if name.startswith("async_") and name not in {"async_connect", "async_close"}]
+    assert len(starts) > 35
+    for name in starts:
+        call = getattr(client, name.removeprefix("async_"))
+        assert call.__name__ == name.removeprefix("async_")
+        assert call.__doc__.startswith(getattr(client, name).__doc__.rstrip())

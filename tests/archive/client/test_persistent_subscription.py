@@ -173,7 +173,7 @@ def test_reads_the_recording_while_the_live_stream_does_not_come(world: Simulate
 
 def test_loss_and_restarts_take_no_message(seed: int) -> None:
     rng = random.Random(seed)
-    for _ in range(6):
+    for _ in range(3):
         world_seed = rng.randrange(1 << 30)
         with SimulatedWorld(seed=world_seed) as world:
             setting = Setting(world, recorded=rng.randrange(1000))

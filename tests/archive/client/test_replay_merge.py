@@ -104,7 +104,7 @@ def test_begins_where_it_is_told(world: SimulatedWorld) -> None:
 
 def test_loss_takes_no_message_and_merges_nothing_too_early(seed: int) -> None:
     rng = random.Random(seed)
-    for _ in range(8):
+    for _ in range(5):
         world_seed = rng.randrange(1 << 30)
         with SimulatedWorld(seed=world_seed) as world:
             setting = Setting(world)
