@@ -1,0 +1,261 @@
+"""What a conductor of an archive does with its agents, for tests: it lends, commands, and hears the events.
+
+The agents run in the test's own thread, one cycle at a call, unless a test gives them threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from aerowire.archive.agents.agent_events import AgentEvents
+from aerowire.archive.agents.agent_proxies import RecorderProxy, ReplayerProxy
+from aerowire.archive.agents.events import AgentEvent, RecordingEnded, ReplayEnded, ReplayStarted
+from aerowire.archive.agents.recorder import Recorder
+from aerowire.archive.agents.recording_session import RecordingSession
+from aerowire.archive.agents.recording_settings import RecordingSettings
+from aerowire.archive.agents.replay_session import ReplaySession
+from aerowire.archive.agents.replay_settings import ReplaySettings
+from aerowire.archive.agents.replayer import Replayer
+from aerowire.archive.agents.transfer_counters import TransferCounters
+from aerowire.base.channel_builder import build_channel, initial_position
+from aerowire.base.file_port import FilePort
+from aerowire.base.ports import ClockPort
+from aerowire.base.runner import AgentInvoker
+from aerowire.client import Aeron, Image, Subscription
+from aerowire.client.lending.lent_counter import LentCounter
+from aerowire.client.lending.lent_image import LentImage
+from aerowire.client.lending.lent_publication import LentPublication
+from aerowire.codecs.tables.counters import CounterType
+from aerowire.system.clock import SystemClock
+from aerowire.system.file_system import FileSystem
+from tests.support.waiting import wait_until
+
+TERM = 64 * 1024
+SEGMENT = 64 * 1024
+IO_MAX = 64 * 1024
+SECOND_NS = 1_000_000_000
+FOREVER = (1 << 63) - 1
+
+
+def image_of(subscription: Subscription, session_id: int) -> Image:
+    """Return the image of a session, as soon as it is there."""
+    wait_until(lambda: subscription.image_by_session_id(session_id) is not None, "an image")
+    image = subscription.image_by_session_id(session_id)
+    assert image is not None
+    return image
+
+
+class Recorded:
+    """A stream that is being recorded: its writer, its session and a second reader that keeps what the log held."""
+
+    def __init__(self, host: ArchiveHost, publication: Any, session: RecordingSession, witness: LentImage, start_position: int) -> None:
+        self.host, self.publication, self.session, self.witness = host, publication, session, witness
+        self.start_position = start_position
+        self.content: dict[int, bytes] = {}  # position -> block
+        self.seen_to: int = witness.handle.position if witness.handle else 0  # type: ignore[attr-defined]
+
+    def watch(self) -> None:
+        """Read on what the log holds, so that its memory may be used again."""
+        while isinstance(block := self.witness.read_block(self.seen_to, FOREVER, TERM), bytes):
+            self.content[self.seen_to] = block
+            self.seen_to += len(block)
+            assert self.witness.move(self.seen_to)
+
+    def send(self, *messages: bytes) -> None:
+        """Publish messages while recorder and witness read."""
+        for message in messages:
+            while self.publication.offer(message) < 0:
+                self.host.work()
+        self.settle()
+
+    def settle(self) -> None:
+        """Work until all that was published is recorded, or the recording has ended."""
+        wait_until(
+            lambda: self.session.is_ended or self.session.position == self.publication.position, "the recording", work=self.host.work
+        )
+        self.watch()
+
+
+class ArchiveHost:
+    """Recorder and replayer of one archive directory on a client."""
+
+    def __init__(
+        self,
+        client: Aeron,
+        directory: Path | str,
+        *,
+        files: FilePort | None = None,
+        clock: ClockPort | None = None,
+        sync_level: int = 0,
+        io_max: int = IO_MAX,
+        segment_length: int = SEGMENT,
+        **checks: Any,
+    ) -> None:
+        self.client, self.directory, self.segment_length = client, directory, segment_length
+        files = FileSystem() if files is None else files
+        self.clock = SystemClock() if clock is None else clock
+        self.events = AgentEvents()
+        self.recorder = Recorder(self.events, self.clock, TransferCounters())
+        self.replayer = Replayer(self.events, self.clock, TransferCounters())
+        self.to_recorder, self.to_replayer = RecorderProxy(self.recorder), ReplayerProxy(self.replayer)
+        self.recording_settings = RecordingSettings(files, directory, file_io_max_length=io_max, sync_level=sync_level, **checks)
+        self.replay_settings = ReplaySettings(files, directory, file_io_max_length=io_max, **checks)
+        self.invoker: AgentInvoker | None = AgentInvoker([self.recorder, self.replayer], self.clock)
+        self.invoker.start()
+        self.seen: list[AgentEvent] = []
+        self.recordings: list[Recorded] = []
+        self._opened: list[Any] = []  # of the client
+
+    def work(self) -> int:
+        """Run a cycle of each agent, take the events, and read the witnesses."""
+        done = self.invoker.invoke() if self.invoker is not None else 0
+        self.seen.extend(self.events.poll())
+        for recorded in self.recordings:
+            recorded.watch()
+        return done
+
+    # ---- recordings
+
+    def record(
+        self,
+        recording_id: int = 1,
+        *,
+        stream_id: int = 1001,
+        position: int = 0,
+        start_position: int | None = None,
+        initial_term_id: int = 7,
+        term_length: int = TERM,
+        **channel: Any,
+    ) -> Recorded:
+        """Publish a stream from a position on, and record it."""
+        begin: dict[str, Any] = initial_position(position, initial_term_id, term_length)
+        uri = build_channel("ipc", **begin, **channel)
+        subscription = self.client.add_subscription(uri, stream_id)
+        witnessing = self.client.add_subscription(uri, stream_id)
+        publication = self.client.add_exclusive_publication(uri, stream_id)
+        self._opened += [subscription, witnessing, publication]
+        image, other = (image_of(one, publication.session_id) for one in (subscription, witnessing))
+        wait_until(lambda: publication.is_connected, "subscribers")
+        counter = self.client.add_counter(CounterType.ARCHIVE_RECORDING_POSITION, "rec-pos")
+        counter.value = position
+        session = RecordingSession(
+            LentImage(image),
+            LentCounter(counter),
+            self.recording_settings,
+            recording_id=recording_id,
+            start_position=position if start_position is None else start_position,
+            term_length=term_length,
+            segment_length=self.segment_length,
+        )
+        witness = LentImage(other)
+        recorded = Recorded(self, publication, session, witness, position if start_position is None else start_position)
+        self.recordings.append(recorded)
+        self.to_recorder.add(session)
+        return recorded
+
+    def ended(self, session: RecordingSession) -> RecordingEnded:
+        """Wait for a recording's last event, and return it."""
+        event: RecordingEnded = self._event(lambda event: isinstance(event, RecordingEnded) and event.session is session)
+        return event
+
+    def stop(self, recorded: Recorded) -> RecordingEnded:
+        """Stop a recording."""
+        self.to_recorder.stop(recorded.session)
+        return self.ended(recorded.session)
+
+    # ---- replays
+
+    def replay(
+        self,
+        recording_id: int = 1,
+        *,
+        position: int = 0,
+        limit_position: int = FOREVER,
+        start_position: int = 0,
+        stop_position: int = -1,
+        stream_id: int = 1001,
+        replay_stream_id: int = 2001,
+        initial_term_id: int = 7,
+        term_length: int = TERM,
+        subscribe: bool = True,
+        connect_timeout_ns: int = 60 * SECOND_NS,
+        **options: Any,
+    ) -> Replayed:
+        """Replay a recording to a subscription."""
+        begin: dict[str, Any] = initial_position(position, initial_term_id, term_length)
+        uri = build_channel("ipc", **begin)
+        publication = self.client.add_exclusive_publication(uri, replay_stream_id)
+        self._opened.append(publication)
+        subscription = None
+        if subscribe:
+            subscription = self.client.add_subscription(build_channel("ipc", session_id=publication.session_id), replay_stream_id)
+            self._opened.append(subscription)
+            wait_until(lambda: publication.is_connected and subscription.images, "a subscriber")
+        session = ReplaySession(
+            LentPublication(publication),
+            self.replay_settings,
+            recording_id=recording_id,
+            position=position,
+            limit_position=limit_position,
+            start_position=start_position,
+            stop_position=stop_position,
+            initial_term_id=initial_term_id,
+            stream_id=stream_id,
+            term_length=term_length,
+            segment_length=self.segment_length,
+            connect_timeout_ns=connect_timeout_ns,
+            **options,
+        )
+        self.to_replayer.add(session)
+        return Replayed(self, publication, subscription, session)
+
+    def replay_ended(self, session: ReplaySession) -> ReplayEnded:
+        """Wait for a replay's last event, and return it."""
+        event: ReplayEnded = self._event(lambda event: isinstance(event, ReplayEnded) and event.session is session)
+        return event
+
+    def has_started(self, session: ReplaySession) -> bool:
+        """Return whether the replay has started."""
+        return any(isinstance(event, ReplayStarted) and event.session is session for event in self.seen)
+
+    def _event(self, matches: Callable[[AgentEvent], bool]) -> Any:
+        wait_until(lambda: any(map(matches, self.seen)), lambda: f"the last event, after {self.seen}", work=self.work)
+        return next(filter(matches, self.seen))
+
+    def close(self) -> None:
+        """Stop the agents, and close what they worked on."""
+        if self.invoker is not None:
+            self.invoker.close()
+        for recorded in self.recordings:
+            recorded.witness.return_now()
+        for handle in self._opened:
+            handle.close()
+
+
+class Replayed:
+    """A replay and its subscriber."""
+
+    def __init__(self, host: ArchiveHost, publication: Any, subscription: Any, session: ReplaySession) -> None:
+        self.host, self.publication, self.subscription, self.session = host, publication, subscription, session
+        self.messages: list[bytes] = []
+
+    def poll(self) -> None:
+        """Run a cycle of the agents and receive what has come."""
+        self.host.work()
+        for image in self.subscription.images:
+            image.poll(self._on_fragment, 1_000)
+
+    def ended(self) -> ReplayEnded:
+        """Receive until the replay has ended and all of it has come."""
+
+        def is_over() -> bool:
+            ended = [event for event in self.host.seen if isinstance(event, ReplayEnded) and event.session is self.session]
+            return bool(ended) and (not self.subscription.images or self.subscription.images[0].position >= ended[0].position)
+
+        wait_until(is_over, lambda: f"the end of the replay, after {len(self.messages)} messages", work=self.poll)
+        return self.host.replay_ended(self.session)
+
+    def _on_fragment(self, buffer: Any, offset: int, length: int, _: Any) -> None:
+        self.messages.append(bytes(buffer[offset : offset + length]))
