@@ -5,6 +5,8 @@ The agents run in the test's own thread, one cycle at a call, unless a test give
 
 from __future__ import annotations
 
+import random
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from aerowire.client.lending.lent_publication import LentPublication
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.system.clock import SystemClock
 from aerowire.system.file_system import FileSystem
+from tests.conftest import SEED
 from tests.support.waiting import wait_until
 
 TERM = 64 * 1024
@@ -37,6 +40,7 @@ SEGMENT = 64 * 1024
 IO_MAX = 64 * 1024
 SECOND_NS = 1_000_000_000
 FOREVER = (1 << 63) - 1
+HEADER = 32
 
 
 def image_of(subscription: Subscription, session_id: int) -> Image:
@@ -91,11 +95,13 @@ class ArchiveHost:
         sync_level: int = 0,
         io_max: int = IO_MAX,
         segment_length: int = SEGMENT,
+        before_work: Callable[[], object] = lambda: None,
         **checks: Any,
     ) -> None:
         self.client, self.directory, self.segment_length = client, directory, segment_length
         files = FileSystem() if files is None else files
         self.clock = SystemClock() if clock is None else clock
+        self._before_work = before_work
         self.events = AgentEvents()
         self.recorder = Recorder(self.events, self.clock, TransferCounters())
         self.replayer = Replayer(self.events, self.clock, TransferCounters())
@@ -110,6 +116,7 @@ class ArchiveHost:
 
     def work(self) -> int:
         """Run a cycle of each agent, take the events, and read the witnesses."""
+        self._before_work()
         done = self.invoker.invoke() if self.invoker is not None else 0
         self.seen.extend(self.events.poll())
         for recorded in self.recordings:
@@ -259,3 +266,28 @@ class Replayed:
 
     def _on_fragment(self, buffer: Any, offset: int, length: int, _: Any) -> None:
         self.messages.append(bytes(buffer[offset : offset + length]))
+
+
+def expected_segments(recorded: Recorded, segment_length: int = SEGMENT) -> dict[int, bytes]:
+    """Return what the segment files hold by what the log held: of padding the header alone, and zeros where nothing was."""
+    base = recorded.start_position - recorded.start_position % TERM
+    segments: dict[int, bytearray] = {}
+    for position, block in recorded.content.items():
+        begin = base + (position - base) // segment_length * segment_length
+        segment = segments.setdefault(begin, bytearray(segment_length))
+        is_padding = struct.unpack_from("<H", block, 6)[0] == 0
+        data = block[:HEADER] if is_padding else block
+        segment[position - begin : position - begin + len(data)] = data
+    return {begin: bytes(content) for begin, content in segments.items()}
+
+
+def files_of(directory: Path, recording_id: int) -> dict[int, bytes]:
+    """Return the segment files of a recording."""
+    return {int(path.stem.split("-")[1]): path.read_bytes() for path in directory.glob(f"{recording_id}-*.rec")}
+
+
+def random_messages(count: int, *, salt: int = 0) -> list[bytes]:
+    """Return messages of lengths around every kind of boundary."""
+    draw = random.Random(SEED + salt)
+    lengths = [draw.choice((0, 1, 31, 32, 33, 100, 1000, 1376, 1377, 5000, draw.randrange(8000))) for _ in range(count)]
+    return [draw.randbytes(length) for length in lengths]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aerowire.client import Aeron
 from aerowire.driver import Context, MediaDriver
+from aerowire.system.file_system import FileSystem
 from tests.archive.agents.archive_host import ArchiveHost
+from tests.support.native_modules import compiled
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +25,32 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aeron]:
 
 
 @pytest.fixture
-def archive(client: Aeron, tmp_path: Path) -> Iterator[ArchiveHost]:
+def archives(client: Aeron, tmp_path: Path) -> Iterator[Callable[..., ArchiveHost]]:
+    """Make agents, at the test's directory unless another is given; options are those of ArchiveHost."""
+    made: list[ArchiveHost] = []
+
+    def make(directory: Path | str = tmp_path, **options: Any) -> ArchiveHost:
+        made.append(ArchiveHost(client, directory, **options))
+        return made[-1]
+
+    yield make
+    for host in made:
+        host.close()
+
+
+@pytest.fixture
+def archive(archives: Callable[..., ArchiveHost]) -> ArchiveHost:
     """Agents at an empty directory."""
-    host = ArchiveHost(client, tmp_path)
-    yield host
-    host.close()
+    return archives()
+
+
+@pytest.fixture(scope="session")
+def scripted_files() -> Any:
+    """The module `scripted_files.pyx`."""
+    return compiled(Path(__file__).with_name("scripted_files.pyx"))
+
+
+@pytest.fixture
+def files(scripted_files: Any) -> Any:
+    """The machine's files, of which a test says what goes wrong."""
+    return scripted_files.ScriptedFiles(FileSystem())

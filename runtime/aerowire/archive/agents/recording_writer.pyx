@@ -14,8 +14,8 @@ cimport cython
 from aerowire.archive.agents.segment_file cimport FILE_NONE, segment_base_position
 from aerowire.archive.files.checksum cimport CHECKSUM_NONE, compute_checksum
 from aerowire.base.file_port cimport FILE_CREATE, FILE_EXCLUSIVE, FILE_WRITABLE
-from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH, data_header_frame_length, data_header_set_session_id
-from aerowire.logbuffer.frame cimport STEP_NONE, frame_step
+from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH, data_header_set_session_id
+from aerowire.logbuffer.frame cimport STEP_NONE, frame_length_acquire, frame_step
 
 
 @cython.no_gc_clear
@@ -69,16 +69,17 @@ cdef class RecordingWriter:
         return WRITER_FAILED if self.error else WRITER_READY
 
     cdef void _copy_with_checksums(self, const uint8_t* block, int32_t length) noexcept nogil:
-        # Others may write to the log: the copy is walked as it is, and each length of it is read once.
+        # Frame by frame, so that each is summed while it is in the processor's first cache. Its length is read once: others write to logs.
         cdef int32_t offset = 0
         cdef int32_t step
         cdef uint8_t* frame
-        memcpy(self._copy, block, length)
         while offset < length:
             frame = self._copy + offset
-            step = frame_step(data_header_frame_length(frame), length - offset)
+            step = frame_step(frame_length_acquire(block + offset), length - offset)
             if step <= STEP_NONE:
+                memcpy(frame, block + offset, length - offset)
                 break
+            memcpy(frame, block + offset, step)
             data_header_set_session_id(frame, compute_checksum(self._settings.checksum_kind, frame + DATA_HEADER_LENGTH,
                                                                step - <int32_t>DATA_HEADER_LENGTH))
             offset += step

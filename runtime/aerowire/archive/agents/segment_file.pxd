@@ -7,6 +7,7 @@ from aerowire.base.file_port cimport FileOperation, FilePort, file_is_done, iove
 
 cdef enum:
     FILE_NONE = -1              # no file is open
+    CACHED_LENGTH = 1 << 18     # of what is used again at once: it fits the second cache of any processor of these years
 
 
 # Where the segment begins that holds a position of a recording. Aeron: AeronArchive.segmentFileBasePosition.
@@ -47,5 +48,5 @@ cdef class SegmentFile:
     cdef int64_t take_result(self) noexcept nogil   # of the operation that is done: see FileCode, or a negative errno
 
     cdef void _write_path(self) noexcept nogil
-    cdef void _begin(self, int32_t code) noexcept nogil
+    cdef void _begin(self, int32_t code, const char* path) noexcept nogil       # NULL: of the file that is open
     cdef void _transfer(self, int32_t code, void* address, int64_t length, int64_t offset) noexcept nogil

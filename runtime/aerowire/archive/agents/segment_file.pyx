@@ -67,6 +67,7 @@ cdef class SegmentFile:
         # Not __dealloc__: by then the collector may have taken the port apart.
         if self.handle != FILE_NONE and self.is_at_rest():
             self._operation.code = FILE_CLOSE
+            self._operation.path = NULL
             self._operation.file = self.handle
             self.handle = FILE_NONE
             self._files.run(self._operation)
@@ -74,9 +75,8 @@ cdef class SegmentFile:
     cdef void open_segment(self, int64_t position, int32_t flags) noexcept nogil:
         self.position = position
         self._write_path()
-        self._operation.path = self._path
         self._operation.flags = flags
-        self._begin(FILE_OPEN)
+        self._begin(FILE_OPEN, self._path)
 
     cdef void _write_path(self) noexcept nogil:
         # The position in decimal digits, its last ones first, between the two parts of the name.
@@ -93,7 +93,7 @@ cdef class SegmentFile:
             digit -= 1
 
     cdef void close(self) noexcept nogil:
-        self._begin(FILE_CLOSE)
+        self._begin(FILE_CLOSE, NULL)
 
     cdef void read(self, uint8_t* address, int64_t length, int64_t offset) noexcept nogil:
         self._transfer(FILE_READ, address, length, offset)
@@ -102,22 +102,20 @@ cdef class SegmentFile:
         self._transfer(FILE_WRITE, <void*>address, length, offset)
 
     cdef void sync(self, bint is_full) noexcept nogil:
-        self._begin(FILE_SYNC_FULL if is_full else FILE_SYNC_DATA)
+        self._begin(FILE_SYNC_FULL if is_full else FILE_SYNC_DATA, NULL)
 
     cdef void preallocate(self, int64_t length) noexcept nogil:
         self._operation.length = length
-        self._begin(FILE_PREALLOCATE)
+        self._begin(FILE_PREALLOCATE, NULL)
 
     cdef void ask_length(self) noexcept nogil:
-        self._begin(FILE_LENGTH)
+        self._begin(FILE_LENGTH, NULL)
 
     cdef void delete(self) noexcept nogil:
-        self._operation.path = self._path
-        self._begin(FILE_DELETE)
+        self._begin(FILE_DELETE, self._path)
 
     cdef void sync_directory(self) noexcept nogil:
-        self._operation.path = self._directory
-        self._begin(FILE_SYNC_DIRECTORY)
+        self._begin(FILE_SYNC_DIRECTORY, self._directory)
 
     cdef bint is_at_rest(self) noexcept nogil:
         return self._operation is NULL or load_acquire_i32(&self._operation.state) != FILE_BEGUN
@@ -136,9 +134,10 @@ cdef class SegmentFile:
         self._piece.iov_len = <size_t>length
         self._operation.piece_count = 1
         self._operation.offset = offset
-        self._begin(code)
+        self._begin(code, NULL)
 
-    cdef void _begin(self, int32_t code) noexcept nogil:
+    cdef void _begin(self, int32_t code, const char* path) noexcept nogil:
         self._operation.code = code
+        self._operation.path = path
         self._operation.file = self.handle
         self._files.begin(self._operation)

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Recorder and replayer beside the official archive, in turn: a stream is recorded over IPC, and replayed from the page cache.
+
+    python -m benchmarks.archive [--runs N] [--only NAME] [--directory DIR]
+
+Each side has driver, archive, publisher and subscriber in one process: a shared driver, dedicated agents and back-off idling. The median
+of all rounds is shown for each, and 1 is returned when a bar is missed. Needs java and the official jar, as `make interop` does; with
+`--alone` only this side is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aerowire.archive.agents.agent_events import AgentEvents
+from aerowire.archive.agents.agent_proxies import RecorderProxy, ReplayerProxy
+from aerowire.archive.agents.events import RecordingEnded, ReplayEnded
+from aerowire.archive.agents.recorder import Recorder
+from aerowire.archive.agents.recording_session import RecordingSession
+from aerowire.archive.agents.recording_settings import RecordingSettings
+from aerowire.archive.agents.replay_session import ReplaySession
+from aerowire.archive.agents.replay_settings import ReplaySettings
+from aerowire.archive.agents.replayer import Replayer
+from aerowire.archive.agents.transfer_counters import TransferCounters
+from aerowire.archive.files.checksum import checksum_named
+from aerowire.base.idle import BackoffIdleStrategy
+from aerowire.base.runner import AgentRunner
+from aerowire.client import Aeron
+from aerowire.client.lending.lent_counter import LentCounter
+from aerowire.client.lending.lent_image import LentImage
+from aerowire.client.lending.lent_publication import LentPublication
+from aerowire.driver import Context, MediaDriver
+from aerowire.system.clock import SystemClock
+from aerowire.system.file_system import FileSystem
+from tests.interop.harness import find_java
+
+CHANNEL = "aeron:ipc?term-length=64m"
+STREAM, REPLAY_STREAM = 1001, 2001
+TERM = 64 << 20
+SEGMENT = 128 << 20
+IO_MAX = 1 << 20
+BATCH = 2048
+BAR = 0.9
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One kind of recording."""
+
+    name: str
+    length: int
+    messages: int
+    sync_level: int = 0
+    checksum: str = ""
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether the replay is a measurement too: it is the same for all recordings of a length."""
+        return not self.sync_level and not self.checksum
+
+
+MEASUREMENTS = (
+    Measurement(name="1024", length=1024, messages=500_000),
+    Measurement(name="32", length=32, messages=8_000_000),
+    Measurement(name="1024-sync", length=1024, messages=300_000, sync_level=1),
+    Measurement(name="1024-crc", length=1024, messages=500_000, checksum="CRC-32C"),
+)
+
+
+class Agents:
+    """Recorder and replayer in threads of their own."""
+
+    def __init__(self, aeron: Aeron, directory: Path, measurement: Measurement) -> None:
+        self.aeron, self.files, self.directory = aeron, FileSystem(), directory
+        checksum = checksum_named(measurement.checksum)
+        self.recording_settings = RecordingSettings(
+            self.files, directory, file_io_max_length=IO_MAX, sync_level=measurement.sync_level, checksum=checksum
+        )
+        self.replay_settings = ReplaySettings(self.files, directory, file_io_max_length=IO_MAX)
+        self.events = AgentEvents()
+        self.recorder = Recorder(self.events, SystemClock(), TransferCounters())
+        self.replayer = Replayer(self.events, SystemClock(), TransferCounters())
+        self.runners = [AgentRunner([agent], SystemClock(), BackoffIdleStrategy()).start() for agent in (self.recorder, self.replayer)]
+
+    def close(self) -> None:
+        """Stop the threads."""
+        for runner in self.runners:
+            runner.stop()
+
+    def ended(self, session: Any) -> None:
+        """Wait for the last event of a session."""
+        while not any(isinstance(event, RecordingEnded | ReplayEnded) and event.session is session for event in self.events.poll()):
+            time.sleep(0.001)
+
+    def record(self, measurement: Measurement) -> float:
+        """Record a stream; return the seconds from the first message until the last one was recorded."""
+        with ExitStack() as stack:
+            subscription = stack.enter_context(self.aeron.add_subscription(CHANNEL, STREAM))
+            publication = stack.enter_context(self.aeron.add_exclusive_publication(CHANNEL, STREAM))
+            counter = stack.enter_context(self.aeron.add_counter(100, "rec-pos"))
+            wait(lambda: publication.is_connected and subscription.images)
+            session = RecordingSession(
+                LentImage(subscription.images[0]),
+                LentCounter(counter),
+                self.recording_settings,
+                recording_id=0,
+                start_position=0,
+                term_length=TERM,
+                segment_length=SEGMENT,
+            )
+            RecorderProxy(self.recorder).add(session)
+            messages = np.zeros((BATCH, measurement.length), np.uint8)
+            begin = time.perf_counter()
+            left = measurement.messages
+            while left:
+                sent = publication.offer_many(messages[: min(left, BATCH)])
+                left -= max(sent, 0)
+                if sent < BATCH:
+                    time.sleep(0)
+            wait(lambda: session.position == publication.position)
+            seconds = time.perf_counter() - begin
+            self.stop_position = session.position
+            self.initial_term_id = publication.initial_term_id
+            RecorderProxy(self.recorder).stop(session)
+            self.ended(session)
+        return seconds
+
+    def replay(self) -> float:
+        """Replay the stream; return the seconds from the subscriber's image until it has all."""
+        uri = f"{CHANNEL}|init-term-id={self.initial_term_id}|term-id={self.initial_term_id}|term-offset=0"
+        with ExitStack() as stack:
+            publication = stack.enter_context(self.aeron.add_exclusive_publication(uri, REPLAY_STREAM))
+            session = ReplaySession(
+                LentPublication(publication),
+                self.replay_settings,
+                recording_id=0,
+                position=0,
+                limit_position=self.stop_position,
+                start_position=0,
+                stop_position=self.stop_position,
+                initial_term_id=self.initial_term_id,
+                stream_id=STREAM,
+                term_length=TERM,
+                segment_length=SEGMENT,
+                connect_timeout_ns=5_000_000_000,
+            )
+            ReplayerProxy(self.replayer).add(session)
+            subscription = stack.enter_context(self.aeron.add_subscription(CHANNEL, REPLAY_STREAM))
+            wait(lambda: subscription.images)
+            image = subscription.images[0]
+            begin = time.perf_counter()
+            while image.position < self.stop_position:
+                with image.poll_block(IO_MAX) as block:
+                    found = bool(block)
+                if not found:
+                    time.sleep(0)
+            seconds = time.perf_counter() - begin
+            self.ended(session)
+        return seconds
+
+
+def wait(condition: Callable[[], object]) -> None:
+    """Yield until a condition is true."""
+    while not condition():
+        time.sleep(0)
+
+
+def measure_own(directory: Path, measurement: Measurement, rounds: int) -> list[tuple[float, float]]:
+    """Return the seconds of recording and replay of each round."""
+    found = []
+    folder = directory / "archive"
+    folder.mkdir()
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY) as memory,
+        MediaDriver.launch(Context(aeron_dir=f"{memory}/driver", threading_mode="SHARED")),
+        Aeron.connect(aeron_dir=f"{memory}/driver") as aeron,
+        closing(Agents(aeron, folder, measurement)) as agents,
+    ):
+        for _ in range(rounds + 1):
+            record = agents.record(measurement)
+            found.append((record, agents.replay() if measurement.is_replayed else 0.0))
+            for path in folder.iterdir():
+                path.unlink()
+    return found[1:]
+
+
+def measure_official(java: Any, directory: Path, measurement: Measurement, rounds: int) -> list[tuple[float, float]]:
+    """Return the same of the official archive."""
+    arguments = (measurement.length, measurement.messages, measurement.sync_level, measurement.checksum or "none", rounds)
+    with tempfile.TemporaryDirectory(dir=MEMORY) as memory:
+        command = java.command("ArchiveRates", memory, str(directory), *map(str, arguments))
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return [(float(record), float(replay)) for record, replay in rows[1:]]
+
+
+def main() -> int:
+    """Measure and print; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--directory", default=None, help="a place on the disk that is measured")
+    given = parser.parse_args()
+    java = None if given.alone else find_java(Path(__file__).parent / "java")
+    failed = 0
+    for measurement in MEASUREMENTS:
+        if given.only and measurement.name != given.only:
+            continue
+        sides: dict[str, list[tuple[float, float]]] = {"aerowire": [], "official": []}
+        for _ in range(given.runs):
+            with tempfile.TemporaryDirectory(prefix="archive-bench-", dir=given.directory) as folder:
+                sides["aerowire"] += measure_own(Path(folder), measurement, given.rounds)
+            if java is not None:
+                with tempfile.TemporaryDirectory(prefix="archive-bench-", dir=given.directory) as folder:
+                    sides["official"] += measure_official(java, Path(folder), measurement, given.rounds)
+        for index, what in enumerate(("record", "replay")):
+            if what == "replay" and not measurement.is_replayed:
+                continue
+            rates = {side: [measurement.messages / row[index] for row in rows] for side, rows in sides.items() if rows}
+            medians = {side: statistics.median(rows) for side, rows in rates.items()}
+            text = ", ".join(f"{side} {median / 1e6:.2f} M msg/s" for side, median in medians.items())
+            ratio = medians["aerowire"] / medians["official"] if "official" in medians else None
+            failed |= ratio is not None and ratio < BAR
+            print(f"{what} {measurement.name}: {text}" + ("" if ratio is None else f", ratio {ratio:.2f}"), flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
