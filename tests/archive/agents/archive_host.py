@@ -24,8 +24,8 @@ from aerowire.archive.agents.transfer_counters import TransferCounters
 from aerowire.base.channel_builder import build_channel, initial_position
 from aerowire.base.file_port import FilePort
 from aerowire.base.ports import ClockPort
-from aerowire.base.runner import AgentInvoker
-from aerowire.client import Aeron, Image, Subscription
+from aerowire.base.runner import AgentInvoker, AgentRunner
+from aerowire.client import Aeron, FragmentAssembler, Image, Subscription
 from aerowire.client.lending.lent_counter import LentCounter
 from aerowire.client.lending.lent_image import LentImage
 from aerowire.client.lending.lent_publication import LentPublication
@@ -33,7 +33,7 @@ from aerowire.codecs.tables.counters import CounterType
 from aerowire.system.clock import SystemClock
 from aerowire.system.file_system import FileSystem
 from tests.conftest import SEED
-from tests.support.waiting import wait_until
+from tests.support.waiting import rest, wait_until
 
 TERM = 64 * 1024
 SEGMENT = 64 * 1024
@@ -57,6 +57,7 @@ class Recorded:
     def __init__(self, host: ArchiveHost, publication: Any, session: RecordingSession, witness: LentImage, start_position: int) -> None:
         self.host, self.publication, self.session, self.witness = host, publication, session, witness
         self.start_position = start_position
+        self.messages: list[bytes] = []
         self.content: dict[int, bytes] = {}  # position -> block
         self.seen_to: int = witness.handle.position if witness.handle else 0  # type: ignore[attr-defined]
 
@@ -70,6 +71,7 @@ class Recorded:
     def send(self, *messages: bytes) -> None:
         """Publish messages while recorder and witness read."""
         for message in messages:
+            self.messages.append(message)
             while self.publication.offer(message) < 0:
                 self.host.work()
         self.settle()
@@ -95,6 +97,7 @@ class ArchiveHost:
         sync_level: int = 0,
         io_max: int = IO_MAX,
         segment_length: int = SEGMENT,
+        recorder_totals: TransferCounters | None = None,
         before_work: Callable[[], object] = lambda: None,
         **checks: Any,
     ) -> None:
@@ -103,7 +106,7 @@ class ArchiveHost:
         self.clock = SystemClock() if clock is None else clock
         self._before_work = before_work
         self.events = AgentEvents()
-        self.recorder = Recorder(self.events, self.clock, TransferCounters())
+        self.recorder = Recorder(self.events, self.clock, recorder_totals or TransferCounters())
         self.replayer = Replayer(self.events, self.clock, TransferCounters())
         self.to_recorder, self.to_replayer = RecorderProxy(self.recorder), ReplayerProxy(self.replayer)
         self.recording_settings = RecordingSettings(files, directory, file_io_max_length=io_max, sync_level=sync_level, **checks)
@@ -112,12 +115,21 @@ class ArchiveHost:
         self.invoker.start()
         self.seen: list[AgentEvent] = []
         self.recordings: list[Recorded] = []
+        self._runners: list[AgentRunner] = []
         self._opened: list[Any] = []  # of the client
+
+    def run(self, runners: list[AgentRunner]) -> list[AgentRunner]:
+        """Start threads that run the agents from now on."""
+        self.invoker = None
+        self._runners = [runner.start() for runner in runners]
+        return self._runners
 
     def work(self) -> int:
         """Run a cycle of each agent, take the events, and read the witnesses."""
         self._before_work()
-        done = self.invoker.invoke() if self.invoker is not None else 0
+        if self.invoker is None:
+            rest()
+        done = 0 if self.invoker is None else self.invoker.invoke()
         self.seen.extend(self.events.poll())
         for recorded in self.recordings:
             recorded.watch()
@@ -227,6 +239,10 @@ class ArchiveHost:
         """Return whether the replay has started."""
         return any(isinstance(event, ReplayStarted) and event.session is session for event in self.seen)
 
+    def replayer_deadline_ns(self) -> int:
+        """Return when the replayer is to work next, if nothing comes."""
+        return AgentInvoker([self.replayer], self.clock).next_deadline_ns()
+
     def _event(self, matches: Callable[[AgentEvent], bool]) -> Any:
         wait_until(lambda: any(map(matches, self.seen)), lambda: f"the last event, after {self.seen}", work=self.work)
         return next(filter(matches, self.seen))
@@ -235,6 +251,8 @@ class ArchiveHost:
         """Stop the agents, and close what they worked on."""
         if self.invoker is not None:
             self.invoker.close()
+        for runner in self._runners:
+            runner.stop()
         for recorded in self.recordings:
             recorded.witness.return_now()
         for handle in self._opened:
@@ -247,25 +265,35 @@ class Replayed:
     def __init__(self, host: ArchiveHost, publication: Any, subscription: Any, session: ReplaySession) -> None:
         self.host, self.publication, self.subscription, self.session = host, publication, subscription, session
         self.messages: list[bytes] = []
+        self.headers: list[tuple[int, int]] = []  # session id and stream id of each
+        self._assembler = FragmentAssembler(self._on_message)
 
     def poll(self) -> None:
         """Run a cycle of the agents and receive what has come."""
         self.host.work()
         for image in self.subscription.images:
-            image.poll(self._on_fragment, 1_000)
+            image.poll(self._assembler, 1_000)
 
     def ended(self) -> ReplayEnded:
         """Receive until the replay has ended and all of it has come."""
+        wait_until(lambda: self.is_over, lambda: f"the end of the replay, after {len(self.messages)} messages", work=self.poll)
+        end = self.host.replay_ended(self.session)
+        wait_until(lambda: self.subscription.images[0].position >= end.position, "the last messages", work=self.poll)
+        return end
 
-        def is_over() -> bool:
-            ended = [event for event in self.host.seen if isinstance(event, ReplayEnded) and event.session is self.session]
-            return bool(ended) and (not self.subscription.images or self.subscription.images[0].position >= ended[0].position)
+    def receive(self, count: int) -> None:
+        """Receive until so many messages have come in all."""
+        wait_until(lambda: len(self.messages) >= count, lambda: f"{len(self.messages)} messages", work=self.poll)
+        assert len(self.messages) == count
 
-        wait_until(is_over, lambda: f"the end of the replay, after {len(self.messages)} messages", work=self.poll)
-        return self.host.replay_ended(self.session)
+    @property
+    def is_over(self) -> bool:
+        """Whether the replay has ended."""
+        return any(isinstance(event, ReplayEnded) and event.session is self.session for event in self.host.seen)
 
-    def _on_fragment(self, buffer: Any, offset: int, length: int, _: Any) -> None:
+    def _on_message(self, buffer: Any, offset: int, length: int, header: Any) -> None:
         self.messages.append(bytes(buffer[offset : offset + length]))
+        self.headers.append((header.session_id, header.stream_id))
 
 
 def expected_segments(recorded: Recorded, segment_length: int = SEGMENT) -> dict[int, bytes]:
