@@ -13,6 +13,7 @@ from typing import Any
 
 from aerowire.archive.agents.agent_events import AgentEvents
 from aerowire.archive.agents.agent_proxies import RecorderProxy, ReplayerProxy
+from aerowire.archive.agents.cycle_counters import CycleCounters
 from aerowire.archive.agents.events import AgentEvent, RecordingEnded, ReplayEnded, ReplayStarted
 from aerowire.archive.agents.recorder import Recorder
 from aerowire.archive.agents.recording_session import RecordingSession
@@ -98,6 +99,7 @@ class ArchiveHost:
         io_max: int = IO_MAX,
         segment_length: int = SEGMENT,
         recorder_totals: TransferCounters | None = None,
+        recorder_cycles: CycleCounters | None = None,
         before_work: Callable[[], object] = lambda: None,
         **checks: Any,
     ) -> None:
@@ -106,7 +108,7 @@ class ArchiveHost:
         self.clock = SystemClock() if clock is None else clock
         self._before_work = before_work
         self.events = AgentEvents()
-        self.recorder = Recorder(self.events, self.clock, recorder_totals or TransferCounters())
+        self.recorder = Recorder(self.events, self.clock, recorder_totals or TransferCounters(), recorder_cycles)
         self.replayer = Replayer(self.events, self.clock, TransferCounters())
         self.to_recorder, self.to_replayer = RecorderProxy(self.recorder), ReplayerProxy(self.replayer)
         self.recording_settings = RecordingSettings(files, directory, file_io_max_length=io_max, sync_level=sync_level, **checks)

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from aerowire.archive.agents.agent_events import RecordingEnd
+from aerowire.archive.agents.cycle_counters import CycleCounters
 from aerowire.archive.agents.transfer_counters import TransferCounters
 from aerowire.archive.files.checksum import checksum_named
 from aerowire.client import Aeron
 from aerowire.client.lending.lent_counter import LentCounter
+from aerowire.system.clock import ManualClock
 from tests.archive.agents.archive_host import HEADER, SEGMENT, TERM, ArchiveHost, expected_segments, files_of, random_messages
 
 Archives = Callable[..., ArchiveHost]
@@ -141,3 +143,18 @@ def test_the_counters_of_the_recorder_tell_bytes_and_times(archives: Archives, c
     written, total_ns, longest_ns = (counter.value for counter in counters)
     assert written == 63 * 1056 + HEADER, "of padding the header alone"
     assert 0 < longest_ns <= total_ns
+
+
+def test_the_counters_of_a_cycle_tell_the_longest_and_those_over_the_threshold(archives: Archives, client: Aeron) -> None:
+    counters = [client.add_counter(type_id, "recorder") for type_id in (103, 104)]
+    longest, exceeded = map(LentCounter, counters)
+    clock = ManualClock(now_ns=1_000)
+    archive = archives(clock=clock, recorder_cycles=CycleCounters(longest, exceeded, 500))
+    for elapsed in (0, 100, 600, 500, 501):
+        clock.advance(elapsed)
+        archive.work()
+    assert [counter.value for counter in counters] == [600, 2]
+    longest.recall()
+    archive.work()
+    assert longest.is_returned
+    assert exceeded.is_returned

@@ -3,15 +3,19 @@
 The archive's conductor makes sessions and hands them over; both agents tell it what becomes of them in one ring of events:
 
     events = AgentEvents()
-    recorder = Recorder(events, ports.clock, TransferCounters(bytes, time, longest))    # three LentCounters, or none
-    replayer = Replayer(events, ports.clock, TransferCounters(bytes, time, longest))
+    cycles = CycleCounters(longest, exceeded, threshold_ns)     # of two LentCounters, each agent its own; or None
+    recorder = Recorder(events, ports.clock, TransferCounters(bytes, time, longest), cycles)    # three LentCounters, or none
+    replayer = Replayer(events, ports.clock, TransferCounters(bytes, time, longest), cycles)
     to_recorder, to_replayer = RecorderProxy(recorder), ReplayerProxy(replayer)         # call `flush` in each cycle
 
-    session = RecordingSession(LentImage(image), LentCounter(position), RecordingSettings(files, directory, ...), recording_id=...,
-                               start_position=..., term_length=..., segment_length=...)
+    session = RecordingSession(LentImage(image), LentCounter(position),
+                               RecordingSettings(files, directory, file_io_max_length=..., sync_level=0, checksum=None),
+                               recording_id=..., start_position=..., term_length=..., segment_length=...)
     to_recorder.add(session)            # to_recorder.stop(session)
-    session = ReplaySession(LentPublication(publication), ReplaySettings(files, directory, ...), recording_id=..., position=...,
-                            limit_position=..., start_position=..., stop_position=..., source=None, bound=None, ...)
+    session = ReplaySession(LentPublication(publication),
+                            ReplaySettings(files, directory, file_io_max_length=..., checksum=None),
+                            recording_id=..., position=..., limit_position=..., start_position=..., stop_position=...,
+                            source=None, bound=None, ...)
     to_replayer.add(session)            # to_replayer.abort(session)
 
     for event in events.poll():         # RecordingEnded, ReplayStarted, ReplayEnded: see events.py

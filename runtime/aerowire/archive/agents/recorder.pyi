@@ -3,6 +3,7 @@ from typing import final
 
 from aerowire.agents.queued_agent import QueuedAgent
 from aerowire.archive.agents.agent_events import AgentEvents
+from aerowire.archive.agents.cycle_counters import CycleCounters
 from aerowire.archive.agents.transfer_counters import TransferCounters
 from aerowire.base.ports import ClockPort
 
@@ -12,7 +13,7 @@ class RecorderOperation(IntEnum):
 
 @final
 class Recorder(QueuedAgent):
-    def __init__(self, events: AgentEvents, clock: ClockPort, totals: TransferCounters) -> None: ...
+    def __init__(self, events: AgentEvents, clock: ClockPort, totals: TransferCounters, cycles: CycleCounters | None = None) -> None: ...
     @property
     def role_name(self) -> str: ...
     @property

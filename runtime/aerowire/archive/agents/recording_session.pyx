@@ -51,9 +51,9 @@ cdef class RecordingSession:
         self._is_stopping = True
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
-        if self._state != RECORDING_ACTIVE:
-            return 0
-        return self._watch.due_ns if self._writer.has_file() else INT64_MAX
+        # What is under way completes by itself, and a full ring is emptied by the conductor.
+        cdef bint is_watching = self._state == RECORDING_ACTIVE and not self._is_writing and self._writer.has_file()
+        return self._watch.next_deadline_ns() if is_watching else INT64_MAX
 
     cdef bint is_over(self) noexcept nogil:
         return load_acquire_i32(&self._is_over) != 0

@@ -79,8 +79,6 @@ cdef class ReplaySession:
         self._is_aborted = True
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
-        if self._state == REPLAY_ENDED:
-            return 0
         return self._deadline_ns if self._state == REPLAY_CONNECTING else INT64_MAX
 
     cdef int _replay(self, ClockPort clock, TransferCounters totals, AgentEvents events, int64_t now_ns) noexcept nogil:

@@ -7,6 +7,7 @@ from aerowire.agents.command_queue cimport Command
 from aerowire.agents.pointer_array cimport PointerArray
 from aerowire.agents.queued_agent cimport QueuedAgent
 from aerowire.archive.agents.agent_events cimport AgentEvents
+from aerowire.archive.agents.cycle_counters cimport CycleCounters
 from aerowire.archive.agents.transfer_counters cimport TransferCounters
 from aerowire.base.ports cimport ClockPort
 
@@ -18,10 +19,11 @@ cpdef enum ReplayerOperation:
 
 @cython.final
 cdef class Replayer(QueuedAgent):
-    """Replayer(events, clock, totals)."""
+    """Replayer(events, clock, totals, cycles=None)."""
 
     cdef AgentEvents _posted
     cdef ClockPort _clock
     cdef TransferCounters _totals
+    cdef CycleCounters _cycles          # or None
     cdef PointerArray _sessions
     cdef int64_t _next_deadline_ns

@@ -12,11 +12,13 @@ cdef class Replayer(QueuedAgent):
     Changed by: its one thread.  Invariant: a session is its recorder's from its command until its final event.
     """
 
-    def __cinit__(self, AgentEvents events not None, ClockPort clock not None, TransferCounters totals not None):
+    def __cinit__(self, AgentEvents events not None, ClockPort clock not None, TransferCounters totals not None,
+                  CycleCounters cycles=None):
         self.set_up_queues(events)
         self._posted = events
         self._clock = clock
         self._totals = totals
+        self._cycles = cycles
         self._sessions = PointerArray()
         self._next_deadline_ns = INT64_MAX
 
@@ -41,6 +43,8 @@ cdef class Replayer(QueuedAgent):
         cdef int64_t deadline_ns = INT64_MAX
         cdef int done
         cdef int i = 0
+        if self._cycles is not None:
+            self._cycles.measure(now_ns)
         while i < self._sessions.count:
             done = (<ReplaySession>self._sessions.items[i]).do_work(self._clock, self._totals, self._posted, now_ns)
             if done == SESSION_DONE:
@@ -62,6 +66,8 @@ cdef class Replayer(QueuedAgent):
         for i in range(self._sessions.count):
             (<ReplaySession>self._sessions.items[i]).abandon()
         self._totals.give_back()
+        if self._cycles is not None:
+            self._cycles.give_back()
 
     @property
     def replay_count(self) -> int:

@@ -26,11 +26,12 @@ cdef class SegmentWatch:
     cdef int32_t _segment_length
     cdef int32_t _step
     cdef int32_t _seen          # a WatchResult, told when the file is closed
-    cdef int64_t due_ns
+    cdef int64_t _due_ns
     cdef int64_t found          # the length
 
     # Look at a segment if it is time for it, or go on with a look. What was seen of another segment than this one is forgotten.
     cdef int look(self, int64_t segment_position, int64_t now_ns) noexcept nogil
+    cdef int64_t next_deadline_ns(self) noexcept nogil
     cdef bint is_idle(self) noexcept nogil          # go on with a look: whether none is under way any more
 
     cdef void _go_on(self) noexcept nogil

@@ -4,7 +4,7 @@ A file that was removed or cut takes what is written into it without an error. S
 """
 
 from libc.errno cimport ENOENT
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
 cdef enum:
     WATCH_INTERVAL_NS = 1000000000      # a removed segment is noticed within about a second
@@ -19,13 +19,16 @@ cdef class SegmentWatch:
 
     cdef int look(self, int64_t segment_position, int64_t now_ns) noexcept nogil:
         if self._step == WATCH_NONE:
-            if now_ns < self.due_ns:
+            if now_ns < self._due_ns:
                 return WATCH_WELL
-            self.due_ns = now_ns + WATCH_INTERVAL_NS
+            self._due_ns = now_ns + WATCH_INTERVAL_NS
             self._seen = WATCH_WELL
             self._step = WATCH_OPEN
             self._file.open_segment(segment_position, 0)
         return self._seen if self.is_idle() and self._file.position == segment_position else WATCH_WELL
+
+    cdef int64_t next_deadline_ns(self) noexcept nogil:
+        return self._due_ns if self._step == WATCH_NONE else INT64_MAX
 
     cdef bint is_idle(self) noexcept nogil:
         while self._step != WATCH_NONE and self._file.is_done():
