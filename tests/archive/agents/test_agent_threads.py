@@ -65,6 +65,23 @@ def test_sessions_come_and_go_while_others_run(archives: Archives) -> None:
     assert archive.recorder.recording_count == 1
 
 
+@pytest.mark.threads
+def test_a_call_that_keeps_the_interpreter_lock_stops_neither(archives: Archives) -> None:
+    archive = archives(segment_length=16 * 1024 * 1024)
+    recorded = archive.record(term_length=16 * 1024 * 1024)
+    recorded.witness.recall()
+    recorded.witness.return_now()
+    for _ in range(4_000):
+        assert recorded.publication.offer(b"x" * 1000) > 0
+    blocks = recorded.publication.position // 65_536
+    archive.run([AgentRunner([archive.recorder], archive.clock, BackoffIdleStrategy())])
+    calls = 0
+    while recorded.session.position < recorded.publication.position:
+        sum(bytes(10_000_000))  # one call of the interpreter, which lets no other thread in
+        calls += 1
+    assert calls < blocks / 2, "a recorder that takes the lock for each block gets one between two calls"
+
+
 def test_agents_that_stop_give_back_what_they_have(archives: Archives) -> None:
     archive = archives()
     recorded = archive.record()
