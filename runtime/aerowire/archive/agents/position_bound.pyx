@@ -9,7 +9,10 @@ from aerowire.memory.atomics cimport load_acquire_i64
 
 
 cdef class PositionBound:
-    """The value of a counter that may be freed, and given to others, at any time. Raises IndexError, ValueError for a counter not in use."""
+    """The value of a counter that may be freed, and given to others, at any time.
+
+    Raises IndexError for an id that there is not, ValueError for a counter that is not in use.
+    """
 
     def __cinit__(self, CountersReader counters not None, int32_t counter_id):
         owned_counter_open(&self._counter, counters, counter_id)

@@ -19,7 +19,7 @@ cdef enum RecordingState:
 
 @cython.final
 cdef class RecordingSession:
-    """RecordingSession(image, position, settings, *, recording_id, start_position, term_length, segment_length). See its .pyi for the rest."""
+    """RecordingSession(image, position, settings, *, recording_id, start_position, term_length, segment_length)."""
 
     cdef readonly LentImage image
     cdef readonly LentCounter position_counter

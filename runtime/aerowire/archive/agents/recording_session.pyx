@@ -1,7 +1,7 @@
 """One recording: an image that is read, and the files that its blocks go to.
 
-The order is the safety of what is recorded: a block is WRITTEN, then SYNCED where the sync level says so, then the position counter moves, and
-then the publisher may write over the block. A failure on the way ends the recording, with the counter where it was.
+The order is the safety of what is recorded: a block is WRITTEN, then SYNCED where the sync level says so, then the position counter moves,
+and then the publisher may write over the block. A failure on the way ends the recording, with the counter where it was.
 """
 
 from libc.errno cimport EDQUOT, EEXIST, ENOSPC
@@ -22,8 +22,11 @@ from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_r
 cdef class RecordingSession:
     """A recording from its image's position on, until it ends.
 
-    Changed by: the recorder, once it was given to it.  Invariant: the counter <= recorded_position <= what is written and, where the sync level
-    says so, synced; and the image's position <= the counter.
+    `start_position` is that of the recording, which is before the image's where it is extended; `position` is the recording's counter, at
+    the image's position. Raises ValueError for values that do not go together.
+
+    Changed by: the recorder, once it was given to it.  Invariant: the counter <= recorded_position <= what is written and, where the sync
+    level says so, synced; and the image's position <= the counter.
     """
 
     def __cinit__(self, LentImage image not None, LentCounter position not None, RecordingSettings settings not None, *,

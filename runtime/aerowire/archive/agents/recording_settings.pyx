@@ -13,8 +13,8 @@ from aerowire.archive.agents.segment_file cimport CACHED_LENGTH
 cdef class RecordingSettings:
     """Where and how recordings are written.
 
-    `file_io_max_length` is the most that is written at once, at least the shortest term. At `sync_level` 0 nothing is synced, at 1 the content
-    of each block, at 2 the attributes of its file too. With a `checksum` each data frame has its own in place of the session id.
+    `file_io_max_length` is the most that is written at once, at least the shortest term. At `sync_level` 0 nothing is synced, at 1 the
+    content of each block, at 2 the attributes of its file too. With a `checksum` each data frame has its own in place of the session id.
     """
 
     def __init__(self, FilePort files not None, directory, *, int32_t file_io_max_length, int32_t sync_level=0, Checksum checksum=None):

@@ -1,7 +1,7 @@
 """Writes blocks of a recording into its segment files, each step an operation of the files port.
 
-Segments are made when their first block is written: reserved to their full length, and their name synced, BEFORE the block. A block counts as
-written when the operation has taken all of it, and at sync levels above 0 when a sync behind it has succeeded. No step is tried again.
+Segments are made when their first block is written: reserved to their full length, and their name synced, BEFORE the block. A block counts
+as written when the operation has taken all of it, and at sync levels above 0 when a sync behind it has succeeded. No step is tried again.
 """
 
 from libc.errno cimport EEXIST, EINTR, EIO

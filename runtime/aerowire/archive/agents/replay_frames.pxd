@@ -22,7 +22,7 @@ cdef struct FrameRun:
     int64_t expected
     int64_t found
 
-# Look at `length` bytes that were recorded at `position`, within one term. Frames that begin at `limit_position` or later are left aside, and
-# so is the first that ends behind `end_position`: it has a fault if that is the end of the recording, else it is not there yet.
+# Look at `length` bytes that were recorded at `position`, within one term. Frames that begin at `limit_position` or later are left aside,
+# and so is the first that ends behind `end_position`: it has a fault if that is the end of the recording, else it is not there yet.
 cdef void prepare_frames(uint8_t* bytes, int32_t length, const ReplayStream* stream, int64_t position, int64_t limit_position,
                          int64_t end_position, bint is_end_of_recording, FrameRun* run) noexcept nogil

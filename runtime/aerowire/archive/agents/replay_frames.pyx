@@ -10,8 +10,9 @@ from aerowire.archive.agents.agent_events cimport (
     FRAME_FAULT_CHECKSUM, FRAME_FAULT_LENGTH, FRAME_FAULT_STREAM_ID, FRAME_FAULT_TERM_ID, FRAME_FAULT_TERM_OFFSET, FRAME_FAULT_TYPE)
 from aerowire.archive.files.checksum cimport CHECKSUM_NONE, compute_checksum
 from aerowire.codecs.native.transport cimport (
-    DATA_HEADER_LENGTH, FRAME_TYPE_DATA, FRAME_TYPE_PAD, FRAME_VERSION, data_header_frame_length, data_header_set_session_id,
-    data_header_session_id, data_header_set_stream_id, data_header_stream_id, data_header_term_id, data_header_term_offset, data_header_type, data_header_version)
+    DATA_HEADER_LENGTH, FRAME_TYPE_DATA, FRAME_TYPE_PAD, FRAME_VERSION, data_header_frame_length, data_header_session_id,
+    data_header_set_session_id, data_header_set_stream_id, data_header_stream_id, data_header_term_id, data_header_term_offset,
+    data_header_type, data_header_version)
 from aerowire.logbuffer.descriptor cimport compute_term_id, compute_term_offset
 from aerowire.logbuffer.frame cimport STEP_NONE, frame_step
 

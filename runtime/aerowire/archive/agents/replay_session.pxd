@@ -21,7 +21,7 @@ cdef enum ReplayState:
 
 @cython.final
 cdef class ReplaySession:
-    """See its .pyi for the parameters."""
+    """ReplaySession(publication, settings, *, recording_id, position, limit_position, ...): see its .pyx for all parameters."""
 
     cdef readonly LentPublication publication
     cdef readonly int64_t recording_id

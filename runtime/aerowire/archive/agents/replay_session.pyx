@@ -1,7 +1,7 @@
 """One replay: the files of a recording, and the publication that their frames go to.
 
-It reads a piece of the recording, checks its frames and makes them the publication's, offers them as one block, and reads on when they have been
-sent. What is before a fault is sent before the replay ends with it.
+It reads a piece of the recording, checks its frames and makes them the publication's, offers them as one block, and reads on when they have
+been sent. What is before a fault is sent before the replay ends with it.
 """
 
 from libc.errno cimport ENOENT
@@ -25,6 +25,11 @@ from aerowire.logbuffer.descriptor cimport (
 
 cdef class ReplaySession:
     """A replay from a position until its limit, or until what was recorded ends.
+
+    `start_position`, `initial_term_id`, `stream_id`, `term_length` and `segment_length` are those of the recording, `stop_position` too
+    unless a `source` records it now. The publication is at `position`, and has the recording's term length and MTU. `bound` is a
+    PositionBound, beyond which nothing is read. `connect_timeout_ns` counts from the replayer's first cycle with it. A `file_io_max_length`
+    above 0 lowers that of the settings. Raises ValueError for values that do not go together.
 
     Changed by: the replayer, once it was given to it.  Invariant: position is that of the publication; all before it was sent.
     """
@@ -50,7 +55,7 @@ cdef class ReplaySession:
         capacity = min(capacity, term_length, <int32_t>CACHED_LENGTH)
         self._stream.frame_length_max = publication.max_payload_length + <int32_t>DATA_HEADER_LENGTH
         if capacity < align_frame(self._stream.frame_length_max):
-            raise ValueError(f"file_io_max_length: expected at least the longest frame's {self._stream.frame_length_max}, actual {capacity}")
+            raise ValueError(f"file_io_max_length: expected at least {self._stream.frame_length_max}, the longest frame, actual {capacity}")
         self._stream.term_length = term_length
         self._stream.initial_term_id = initial_term_id
         self._stream.bits = position_bits_to_shift(term_length)
@@ -68,7 +73,8 @@ cdef class ReplaySession:
         self._limit_position = limit_position
         self._connect_timeout_ns = connect_timeout_ns
         self._deadline_ns = INT64_MAX
-        self._reader = SegmentReader(settings.files, settings.directory, recording_id, start_position, term_length, segment_length, capacity)
+        self._reader = SegmentReader(settings.files, settings.directory, recording_id, start_position, term_length, segment_length,
+                                     capacity)
 
     cdef int do_work(self, ClockPort clock, TransferCounters totals, AgentEvents events, int64_t now_ns) noexcept nogil:
         if self._state == REPLAY_ENDED:
@@ -79,7 +85,8 @@ cdef class ReplaySession:
         self._is_aborted = True
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
-        return self._deadline_ns if self._state == REPLAY_CONNECTING else INT64_MAX
+        # What is under way completes by itself.
+        return self._deadline_ns if self._state == REPLAY_CONNECTING and not self._is_reading else INT64_MAX
 
     cdef int _replay(self, ClockPort clock, TransferCounters totals, AgentEvents events, int64_t now_ns) noexcept nogil:
         cdef int status = self._reader.poll()
@@ -134,15 +141,17 @@ cdef class ReplaySession:
     cdef int _read(self, ClockPort clock, TransferCounters totals) noexcept nogil:
         cdef int64_t length
         cdef int status
+        cdef bint has_more
         if self._run.fault != FRAME_FAULT_NONE:                 # all before it was sent
             return self._end_with_fault(REPLAY_END_CORRUPT_FRAME)
         self._find_end()
-        if self._position >= self._limit_position or (self._is_last_end
-                                                      and (self._position >= self._end_position or self._looked_to == self._end_position)):
+        has_more = self._position < self._end_position and self._looked_to != self._end_position
+        if self._position >= self._limit_position or (self._is_last_end and not has_more):
             return self._end(REPLAY_END_COMPLETE) if self._state == REPLAY_ACTIVE else 0
-        if self._position >= self._end_position or self._looked_to == self._end_position:
+        if not has_more:
             return 0
-        length = min(self._end_position - self._position, self._stream.term_length - compute_term_offset(self._position, self._stream.term_length))
+        length = self._stream.term_length - compute_term_offset(self._position, self._stream.term_length)
+        length = min(length, self._end_position - self._position)
         if self._limit_position - self._position < length:      # a frame that begins before the limit is sent whole
             length = min(length, self._limit_position - self._position + self._stream.frame_length_max)
         self._is_reading = True

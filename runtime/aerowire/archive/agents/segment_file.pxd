@@ -11,7 +11,8 @@ cdef enum:
 
 
 # Where the segment begins that holds a position of a recording. Aeron: AeronArchive.segmentFileBasePosition.
-cdef inline int64_t segment_base_position(int64_t start_position, int64_t position, int32_t term_length, int32_t segment_length) noexcept nogil:
+cdef inline int64_t segment_base_position(int64_t start_position, int64_t position, int32_t term_length,
+                                          int32_t segment_length) noexcept nogil:
     cdef int64_t start_term_base = start_position & -<int64_t>term_length
     return start_term_base + ((position - start_term_base) & -<int64_t>segment_length)
 

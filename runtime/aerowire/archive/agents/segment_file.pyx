@@ -65,7 +65,7 @@ cdef class SegmentFile:
 
     def __del__(self):
         # Not __dealloc__: by then the collector may have taken the port apart.
-        if self.handle != FILE_NONE and self.is_at_rest():
+        if self._operation is not NULL and self.handle != FILE_NONE and self.is_at_rest():
             self._operation.code = FILE_CLOSE
             self._operation.path = NULL
             self._operation.file = self.handle

@@ -1,6 +1,7 @@
 """Looks from time to time whether the segment that is being written is still there, whole.
 
-A file that was removed or cut takes what is written into it without an error. So it is opened by its name, now and then, and its length asked.
+A file that was removed or cut takes what is written into it without an error. So it is opened by its name, now and then, and its length is
+asked.
 """
 
 from libc.errno cimport ENOENT
@@ -11,7 +12,10 @@ cdef enum:
 
 
 cdef class SegmentWatch:
-    """Sees a segment that has no name any more, or is shorter than it was made. Errors of other kinds mean nothing: it looks again later."""
+    """Sees a segment that has no name any more, or is shorter than it was made.
+
+    Errors of other kinds mean nothing: it looks again later.
+    """
 
     def __cinit__(self, FilePort files not None, directory, int64_t recording_id, int32_t segment_length):
         self._file = SegmentFile(files, directory, recording_id)
