@@ -41,14 +41,13 @@ from aerowire.client import Aeron
 from aerowire.client.lending.lent_counter import LentCounter
 from aerowire.client.lending.lent_image import LentImage
 from aerowire.client.lending.lent_publication import LentPublication
+from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver import Context, MediaDriver
 from aerowire.system.clock import SystemClock
 from aerowire.system.file_system import FileSystem
 from tests.interop.harness import find_java
 
-CHANNEL = "aeron:ipc?term-length=64m"
 STREAM, REPLAY_STREAM = 1001, 2001
-TERM = 64 << 20
 SEGMENT = 128 << 20
 IO_MAX = 1 << 20
 BATCH = 2048
@@ -65,6 +64,17 @@ class Measurement:
     messages: int
     sync_level: int = 0
     checksum: str = ""
+    streams: int = 1  # at once, which share the messages
+
+    @property
+    def term_length(self) -> int:
+        """Of the streams and their replays; many at once have shorter ones: the first use of memory is not what is measured."""
+        return (64 if self.streams == 1 else 2) << 20
+
+    @property
+    def channel(self) -> str:
+        """Of the streams and their replays."""
+        return f"aeron:ipc?term-length={self.term_length}"
 
     @property
     def is_replayed(self) -> bool:
@@ -77,6 +87,7 @@ MEASUREMENTS = (
     Measurement(name="32", length=32, messages=8_000_000),
     Measurement(name="1024-sync", length=1024, messages=300_000, sync_level=1),
     Measurement(name="1024-crc", length=1024, messages=500_000, checksum="CRC-32C"),
+    Measurement(name="20x1024", length=1024, messages=400_000, streams=20),
 )
 
 
@@ -84,12 +95,13 @@ class Agents:
     """Recorder and replayer in threads of their own."""
 
     def __init__(self, aeron: Aeron, directory: Path, measurement: Measurement) -> None:
-        self.aeron, self.files, self.directory = aeron, FileSystem(), directory
+        self.aeron, self.measurement = aeron, measurement
+        files = FileSystem()
         checksum = checksum_named(measurement.checksum)
         self.recording_settings = RecordingSettings(
-            self.files, directory, file_io_max_length=IO_MAX, sync_level=measurement.sync_level, checksum=checksum
+            files, directory, file_io_max_length=IO_MAX, sync_level=measurement.sync_level, checksum=checksum
         )
-        self.replay_settings = ReplaySettings(self.files, directory, file_io_max_length=IO_MAX)
+        self.replay_settings = ReplaySettings(files, directory, file_io_max_length=IO_MAX)
         self.events = AgentEvents()
         self.recorder = Recorder(self.events, SystemClock(), TransferCounters())
         self.replayer = Replayer(self.events, SystemClock(), TransferCounters())
@@ -100,75 +112,91 @@ class Agents:
         for runner in self.runners:
             runner.stop()
 
-    def ended(self, session: Any) -> None:
-        """Wait for the last event of a session."""
-        while not any(isinstance(event, RecordingEnded | ReplayEnded) and event.session is session for event in self.events.poll()):
+    def ended(self, sessions: list[Any]) -> None:
+        """Wait for the last event of each session."""
+        waiting = set(map(id, sessions))
+        while waiting:
+            waiting -= {id(event.session) for event in self.events.poll() if isinstance(event, RecordingEnded | ReplayEnded)}
             time.sleep(0.001)
 
-    def record(self, measurement: Measurement) -> float:
-        """Record a stream; return the seconds from the first message until the last one was recorded."""
+    def record(self) -> float:
+        """Record the streams; return the seconds from the first message until the last one was recorded."""
+        measurement = self.measurement
+        sessions, publications = [], []
         with ExitStack() as stack:
-            subscription = stack.enter_context(self.aeron.add_subscription(CHANNEL, STREAM))
-            publication = stack.enter_context(self.aeron.add_exclusive_publication(CHANNEL, STREAM))
-            counter = stack.enter_context(self.aeron.add_counter(100, "rec-pos"))
-            wait(lambda: publication.is_connected and subscription.images)
-            session = RecordingSession(
-                LentImage(subscription.images[0]),
-                LentCounter(counter),
-                self.recording_settings,
-                recording_id=0,
-                start_position=0,
-                term_length=TERM,
-                segment_length=SEGMENT,
-            )
-            RecorderProxy(self.recorder).add(session)
+            for number in range(measurement.streams):
+                subscription = stack.enter_context(self.aeron.add_subscription(measurement.channel, STREAM + number))
+                publication = stack.enter_context(self.aeron.add_exclusive_publication(measurement.channel, STREAM + number))
+                counter = stack.enter_context(self.aeron.add_counter(CounterType.ARCHIVE_RECORDING_POSITION, "rec-pos"))
+                wait(lambda: publication.is_connected and subscription.images)  # noqa: B023 called at once
+                session = RecordingSession(
+                    LentImage(subscription.images[0]),
+                    LentCounter(counter),
+                    self.recording_settings,
+                    recording_id=number,
+                    start_position=0,
+                    term_length=measurement.term_length,
+                    segment_length=SEGMENT,
+                )
+                RecorderProxy(self.recorder).add(session)
+                sessions.append(session)
+                publications.append(publication)
+            self.initial_term_ids = [publication.initial_term_id for publication in publications]
             messages = np.zeros((BATCH, measurement.length), np.uint8)
+            left = [measurement.messages // measurement.streams] * measurement.streams
             begin = time.perf_counter()
-            left = measurement.messages
-            while left:
-                sent = publication.offer_many(messages[: min(left, BATCH)])
-                left -= max(sent, 0)
-                if sent < BATCH:
+            while any(left):
+                before = sum(left)
+                for number, publication in enumerate(publications):
+                    if left[number]:
+                        left[number] -= max(publication.offer_many(messages[: min(left[number], BATCH)]), 0)
+                if sum(left) == before:
                     time.sleep(0)
-            wait(lambda: session.position == publication.position)
+            wait(lambda: all(session.position == publication.position for session, publication in zip(sessions, publications, strict=True)))
             seconds = time.perf_counter() - begin
-            self.stop_position = session.position
-            self.initial_term_id = publication.initial_term_id
-            RecorderProxy(self.recorder).stop(session)
-            self.ended(session)
+            self.stop_position = sessions[0].position
+            for session in sessions:
+                RecorderProxy(self.recorder).stop(session)
+            self.ended(sessions)
         return seconds
 
     def replay(self) -> float:
-        """Replay the stream; return the seconds from the subscriber's image until it has all."""
-        uri = f"{CHANNEL}|init-term-id={self.initial_term_id}|term-id={self.initial_term_id}|term-offset=0"
+        """Replay the streams; return the seconds from the image of the last one until all has been read."""
+        measurement = self.measurement
+        sessions, images = [], []
         with ExitStack() as stack:
-            publication = stack.enter_context(self.aeron.add_exclusive_publication(uri, REPLAY_STREAM))
-            session = ReplaySession(
-                LentPublication(publication),
-                self.replay_settings,
-                recording_id=0,
-                position=0,
-                limit_position=self.stop_position,
-                start_position=0,
-                stop_position=self.stop_position,
-                initial_term_id=self.initial_term_id,
-                stream_id=STREAM,
-                term_length=TERM,
-                segment_length=SEGMENT,
-                connect_timeout_ns=5_000_000_000,
-            )
-            ReplayerProxy(self.replayer).add(session)
-            subscription = stack.enter_context(self.aeron.add_subscription(CHANNEL, REPLAY_STREAM))
-            wait(lambda: subscription.images)
-            image = subscription.images[0]
+            for number, initial_term_id in enumerate(self.initial_term_ids):
+                uri = f"{measurement.channel}|init-term-id={initial_term_id}|term-id={initial_term_id}|term-offset=0"
+                publication = stack.enter_context(self.aeron.add_exclusive_publication(uri, REPLAY_STREAM + number))
+                session = ReplaySession(
+                    LentPublication(publication),
+                    self.replay_settings,
+                    recording_id=number,
+                    position=0,
+                    limit_position=self.stop_position,
+                    start_position=0,
+                    stop_position=self.stop_position,
+                    initial_term_id=initial_term_id,
+                    stream_id=STREAM + number,
+                    term_length=measurement.term_length,
+                    segment_length=SEGMENT,
+                    connect_timeout_ns=5_000_000_000,
+                )
+                ReplayerProxy(self.replayer).add(session)
+                subscription = stack.enter_context(self.aeron.add_subscription(measurement.channel, REPLAY_STREAM + number))
+                wait(lambda: subscription.images)  # noqa: B023 called at once
+                sessions.append(session)
+                images.append(subscription.images[0])
             begin = time.perf_counter()
-            while image.position < self.stop_position:
-                with image.poll_block(IO_MAX) as block:
-                    found = bool(block)
+            while any(image.position < self.stop_position for image in images):
+                found = False
+                for image in images:
+                    with image.poll_block(IO_MAX) as block:
+                        found |= bool(block)
                 if not found:
                     time.sleep(0)
             seconds = time.perf_counter() - begin
-            self.ended(session)
+            self.ended(sessions)
         return seconds
 
 
@@ -190,7 +218,7 @@ def measure_own(directory: Path, measurement: Measurement, rounds: int) -> list[
         closing(Agents(aeron, folder, measurement)) as agents,
     ):
         for _ in range(rounds + 1):
-            record = agents.record(measurement)
+            record = agents.record()
             found.append((record, agents.replay() if measurement.is_replayed else 0.0))
             for path in folder.iterdir():
                 path.unlink()
@@ -199,7 +227,15 @@ def measure_own(directory: Path, measurement: Measurement, rounds: int) -> list[
 
 def measure_official(java: Any, directory: Path, measurement: Measurement, rounds: int) -> list[tuple[float, float]]:
     """Return the same of the official archive."""
-    arguments = (measurement.length, measurement.messages, measurement.sync_level, measurement.checksum or "none", rounds)
+    arguments = (
+        measurement.length,
+        measurement.messages,
+        measurement.sync_level,
+        measurement.checksum or "none",
+        rounds,
+        measurement.streams,
+        measurement.channel,
+    )
     with tempfile.TemporaryDirectory(dir=MEMORY) as memory:
         command = java.command("ArchiveRates", memory, str(directory), *map(str, arguments))
         done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)

@@ -2,7 +2,6 @@ import io.aeron.Aeron;
 import io.aeron.ChannelUri;
 import io.aeron.ExclusivePublication;
 import io.aeron.Image;
-import io.aeron.Publication;
 import io.aeron.Subscription;
 import io.aeron.archive.Archive;
 import io.aeron.archive.ArchiveThreadingMode;
@@ -18,15 +17,17 @@ import org.agrona.concurrent.UnsafeBuffer;
 import org.agrona.concurrent.status.CountersReader;
 
 import java.io.File;
+import java.util.Arrays;
 
 /**
  * The official archive with its driver, a publisher and a subscriber in one process: records a stream, then replays it.
- * Arguments: a directory for the driver, one for the archive, length and number of messages, file sync level, checksum or {@code none}, rounds. Prints a line
- * {@code record-seconds replay-seconds} for each round, the first of which only warms up.
+ * Arguments: a directory for the driver, one for the archive, length and number of messages, file sync level, checksum
+ * or {@code none}, rounds, streams at once, channel. Prints a line {@code record-seconds replay-seconds} for each round,
+ * the first of which only warms up.
  */
 final class ArchiveRates
 {
-    private static final String CHANNEL = "aeron:ipc?term-length=64m";
+    private static final int BATCH = 2048;
     private static final int STREAM_ID = 1001;
     private static final int REPLAY_STREAM_ID = 2001;
 
@@ -54,69 +55,131 @@ final class ArchiveRates
         {
             for (int round = 0; round <= Integer.parseInt(arguments[6]); round++)
             {
-                round(client, length, messages);
+                round(client, arguments[8], Integer.parseInt(arguments[7]), length, messages);
             }
         }
     }
 
-    private static void round(final AeronArchive archive, final int length, final int messages)
+    private static void round(
+        final AeronArchive archive, final String channel, final int streams, final int length, final int messages)
     {
         final Aeron aeron = archive.context().aeron();
-        final UnsafeBuffer message = new UnsafeBuffer(new byte[length]);
-        final long recordingId;
-        final long position;
-        final double recordSeconds;
-        try (ExclusivePublication publication = aeron.addExclusivePublication(CHANNEL, STREAM_ID))
+        final CountersReader counters = aeron.countersReader();
+        final ExclusivePublication[] publications = new ExclusivePublication[streams];
+        final long[] recordingIds = new long[streams];
+        final long[] subscriptionIds = new long[streams];
+        final int[] counterIds = new int[streams];
+        for (int i = 0; i < streams; i++)
         {
-            final long subscriptionId = archive.startRecording(
-                ChannelUri.addSessionId(CHANNEL, publication.sessionId()), STREAM_ID, SourceLocation.LOCAL);
-            final CountersReader counters = aeron.countersReader();
-            int counterId;
+            publications[i] = aeron.addExclusivePublication(channel, STREAM_ID + i);
+            final int sessionId = publications[i].sessionId();
+            subscriptionIds[i] = archive.startRecording(
+                ChannelUri.addSessionId(channel, sessionId), STREAM_ID + i, SourceLocation.LOCAL);
             do
             {
-                counterId = RecordingPos.findCounterIdBySession(counters, publication.sessionId(), archive.archiveId());
+                counterIds[i] = RecordingPos.findCounterIdBySession(counters, sessionId, archive.archiveId());
                 Thread.onSpinWait();
             }
-            while (CountersReader.NULL_COUNTER_ID == counterId);
-            recordingId = RecordingPos.getRecordingId(counters, counterId);
-            final long begin = System.nanoTime();
-            for (int i = 0; i < messages; i++)
-            {
-                while (publication.offer(message, 0, length) < 0)
-                {
-                    Thread.yield();
-                }
-            }
-            position = publication.position();
-            while (counters.getCounterValue(counterId) < position)
+            while (CountersReader.NULL_COUNTER_ID == counterIds[i]);
+            recordingIds[i] = RecordingPos.getRecordingId(counters, counterIds[i]);
+        }
+        final double recordSeconds = record(publications, counters, counterIds, length, messages / streams);
+        final long position = publications[0].position();
+        for (int i = 0; i < streams; i++)
+        {
+            archive.stopRecording(subscriptionIds[i]);
+            publications[i].close();
+            while (AeronArchive.NULL_POSITION == archive.getStopPosition(recordingIds[i]))
             {
                 Thread.yield();
             }
-            recordSeconds = (System.nanoTime() - begin) / 1e9;
-            archive.stopRecording(subscriptionId);
         }
-        while (AeronArchive.NULL_POSITION == archive.getStopPosition(recordingId))
+        System.out.println(recordSeconds + " " + replay(archive, channel, recordingIds, position));
+        for (final long recordingId : recordingIds)
         {
-            Thread.yield();
+            purge(archive, recordingId);
         }
-        try (Subscription subscription = archive.replay(recordingId, 0, position, CHANNEL, REPLAY_STREAM_ID))
+    }
+
+    private static double record(
+        final ExclusivePublication[] publications,
+        final CountersReader counters,
+        final int[] counterIds,
+        final int length,
+        final int messages)
+    {
+        final UnsafeBuffer message = new UnsafeBuffer(new byte[length]);
+        final int[] left = new int[publications.length];
+        Arrays.fill(left, messages);
+        final long begin = System.nanoTime();
+        long total = (long)messages * publications.length;
+        while (total > 0)
         {
-            while (subscription.hasNoImages())
+            final long before = total;
+            for (int i = 0; i < publications.length; i++)
+            {
+                for (int count = 0; count < BATCH && left[i] > 0; count++)
+                {
+                    if (publications[i].offer(message, 0, length) < 0)
+                    {
+                        break;
+                    }
+                    left[i]--;
+                    total--;
+                }
+            }
+            if (before == total)
             {
                 Thread.yield();
             }
-            final Image image = subscription.imageAtIndex(0);
-            final long begin = System.nanoTime();
-            while (image.position() < position)
-            {
-                if (0 == image.blockPoll((buffer, offset, blockLength, sessionId, termId) -> {}, 1 << 20))
-                {
-                    Thread.yield();
-                }
-            }
-            System.out.println(recordSeconds + " " + (System.nanoTime() - begin) / 1e9);
         }
-        purge(archive, recordingId);
+        for (int i = 0; i < publications.length; i++)
+        {
+            while (counters.getCounterValue(counterIds[i]) < publications[i].position())
+            {
+                Thread.yield();
+            }
+        }
+        return (System.nanoTime() - begin) / 1e9;
+    }
+
+    private static double replay(
+        final AeronArchive archive, final String channel, final long[] recordingIds, final long position)
+    {
+        final Subscription[] subscriptions = new Subscription[recordingIds.length];
+        final Image[] images = new Image[recordingIds.length];
+        for (int i = 0; i < images.length; i++)
+        {
+            subscriptions[i] = archive.replay(recordingIds[i], 0, position, channel, REPLAY_STREAM_ID + i);
+            while (subscriptions[i].hasNoImages())
+            {
+                Thread.yield();
+            }
+            images[i] = subscriptions[i].imageAtIndex(0);
+        }
+        final long begin = System.nanoTime();
+        int unfinished;
+        do
+        {
+            unfinished = 0;
+            int bytes = 0;
+            for (final Image image : images)
+            {
+                bytes += image.blockPoll((buffer, offset, length, sessionId, termId) -> {}, 1 << 20);
+                unfinished += image.position() < position ? 1 : 0;
+            }
+            if (0 == bytes)
+            {
+                Thread.yield();
+            }
+        }
+        while (unfinished > 0);
+        final double seconds = (System.nanoTime() - begin) / 1e9;
+        for (final Subscription subscription : subscriptions)
+        {
+            subscription.close();
+        }
+        return seconds;
     }
 
     private static void purge(final AeronArchive archive, final long recordingId)

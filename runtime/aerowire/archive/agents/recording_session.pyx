@@ -42,7 +42,7 @@ cdef class RecordingSession:
         self.image = image
         self.position_counter = position
         self.recording_id = recording_id
-        self._length_limit = min(term_length, settings.block_length_max())
+        self._length_limit = min(term_length, settings.file_io_max_length)
         self._writer = RecordingWriter(settings, recording_id, start_position, begin, term_length, segment_length, self._length_limit)
         self._watch = SegmentWatch(settings.files, settings.directory, recording_id, segment_length)
         self._recorded_position = begin

@@ -17,5 +17,3 @@ cdef class RecordingSettings:
     cdef int32_t checksum_kind          # of it, CHECKSUM_NONE without
     cdef readonly int32_t file_io_max_length    # of one write
     cdef readonly int32_t sync_level            # 0: none; 1: content; 2: attributes too
-
-    cdef int32_t block_length_max(self) noexcept nogil

@@ -7,7 +7,6 @@ import os
 from aerowire.archive.files.checksum cimport CHECKSUM_NONE
 from aerowire.codecs.native.archive_files cimport SEGMENT_LENGTH_MIN
 
-from aerowire.archive.agents.segment_file cimport CACHED_LENGTH
 
 
 cdef class RecordingSettings:
@@ -28,8 +27,3 @@ cdef class RecordingSettings:
         self.sync_level = sync_level
         self.checksum = checksum
         self.checksum_kind = CHECKSUM_NONE if checksum is None else checksum.kind
-
-    cdef int32_t block_length_max(self) noexcept nogil:
-        # What is copied for its checksums is to be in the processor's cache yet when it is written. A sync costs more than that.
-        cdef bint is_copied = self.checksum_kind != CHECKSUM_NONE and self.sync_level == 0
-        return min(self.file_io_max_length, <int32_t>CACHED_LENGTH) if is_copied else self.file_io_max_length

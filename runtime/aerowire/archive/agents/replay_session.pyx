@@ -14,7 +14,6 @@ from aerowire.archive.agents.agent_events cimport (
     REPLAY_END_SEGMENT_SHORT, SESSION_DONE, ArchiveRecord)
 from aerowire.archive.agents.replay_frames cimport prepare_frames
 from aerowire.archive.agents.replay_settings cimport ReplaySettings
-from aerowire.archive.agents.segment_file cimport CACHED_LENGTH
 from aerowire.archive.agents.segment_reader cimport READER_BUSY, READER_FAILED
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, FRAME_ALIGNMENT, data_header_stream_id, data_header_term_id, data_header_term_offset)
@@ -52,7 +51,7 @@ cdef class ReplaySession:
             raise ValueError(f"stop_position: expected at least {position} of a recording that is stopped, actual {stop_position}")
         if 0 < file_io_max_length < capacity:
             capacity = file_io_max_length
-        capacity = min(capacity, term_length, <int32_t>CACHED_LENGTH)
+        capacity = min(capacity, term_length)
         self._stream.frame_length_max = publication.max_payload_length + <int32_t>DATA_HEADER_LENGTH
         if capacity < align_frame(self._stream.frame_length_max):
             raise ValueError(f"file_io_max_length: expected at least {self._stream.frame_length_max}, the longest frame, actual {capacity}")

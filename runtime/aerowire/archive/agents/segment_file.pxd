@@ -7,7 +7,6 @@ from aerowire.base.file_port cimport FileOperation, FilePort, file_is_done, iove
 
 cdef enum:
     FILE_NONE = -1              # no file is open
-    CACHED_LENGTH = 1 << 18     # of what is used again at once: it fits the second cache of any processor of these years
 
 
 # Where the segment begins that holds a position of a recording. Aeron: AeronArchive.segmentFileBasePosition.
