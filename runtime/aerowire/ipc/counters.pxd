@@ -51,6 +51,7 @@ cdef class CountersReader:
     cdef int64_t counter_owner_id(self, int32_t counter_id) noexcept nogil
     cdef int64_t counter_reference_id(self, int32_t counter_id) noexcept nogil
 
+    cdef void store_reference_id(self, int32_t counter_id, int64_t reference_id) noexcept nogil   # of a counter of this client's own
     cdef int64_t* set_value_address(self, int32_t counter_id, int64_t value) except NULL  # of a counter set to a first value; IndexError
     cdef int _map(self, object metadata, object values, bint writable) except -1
     cdef uint8_t* _metadata_record(self, int32_t counter_id) noexcept nogil

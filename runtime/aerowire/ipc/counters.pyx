@@ -107,6 +107,9 @@ cdef class CountersReader:
     cdef int64_t counter_reference_id(self, int32_t counter_id) noexcept nogil:
         return load_acquire_i64(self._value_record(counter_id) + COUNTER_VALUE_REFERENCE_ID_OFFSET)
 
+    cdef void store_reference_id(self, int32_t counter_id, int64_t reference_id) noexcept nogil:
+        store_release_i64(self._value_record(counter_id) + COUNTER_VALUE_REFERENCE_ID_OFFSET, reference_id)
+
     cdef int32_t _check(self, int32_t counter_id) except -1:
         if not 0 <= counter_id < self.capacity:
             raise ValueError(f"counter id: expected 0 to {self.capacity - 1}, actual {counter_id}")
@@ -336,7 +339,7 @@ cdef class CountersManager(CountersReader):
         store_release_i64(self._value_record(self._check(counter_id)) + COUNTER_VALUE_OWNER_ID_OFFSET, owner_id)
 
     def set_reference_id(self, int32_t counter_id, int64_t reference_id) -> None:
-        store_release_i64(self._value_record(self._check(counter_id)) + COUNTER_VALUE_REFERENCE_ID_OFFSET, reference_id)
+        self.store_reference_id(self._check(counter_id), reference_id)
 
     @property
     def available(self) -> int:

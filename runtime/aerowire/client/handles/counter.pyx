@@ -107,6 +107,11 @@ cdef class Counter(Handle):
         self._ensure_open()
         return self._counters.reference_id(self.counter_id)
 
+    @reference_id.setter
+    def reference_id(self, to):
+        self._ensure_open()
+        self._counters.store_reference_id(self.counter_id, int64_of("reference id", to))
+
     @property
     def state(self):
         """State of its record: unused, allocated or reclaimed."""
