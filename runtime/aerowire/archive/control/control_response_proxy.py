@@ -1,0 +1,148 @@
+"""Messages to a client, encoded and offered to its response publication. Aeron: ControlResponseProxy."""
+
+from __future__ import annotations
+
+import enum
+from struct import Struct
+from typing import TYPE_CHECKING, Protocol
+
+from aerowire.client.publications.publication import CLOSED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
+from aerowire.codecs.flyweights.archive import (
+    Challenge,
+    ControlResponse,
+    ControlResponseCode,
+    Ping,
+    RecordingDescriptorDecoder,
+    RecordingSignal,
+    RecordingSignalEvent,
+    RecordingSubscriptionDescriptor,
+)
+from aerowire.codecs.flyweights.archive.header import HEADER
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from aerowire.archive.control.archive_events import ArchiveEvents
+
+# A publication that is rotating its terms takes a message at the next attempt.
+SEND_ATTEMPTS = 3
+
+
+class ResponsePublication(Protocol):
+    """What of a publication a response needs."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a subscriber."""
+
+    def offer_parts(self, *buffers: Buffer) -> int:
+        """Append a message, whose parts follow each other; returns a position above 0, or why not."""
+
+
+class SendResult(enum.Enum):
+    """The outcome of a send."""
+
+    SENT = enum.auto()
+    BLOCKED = enum.auto()  # another attempt may succeed
+    NOT_CONNECTED = enum.auto()
+    CLOSED = enum.auto()
+    AT_MAX_POSITION = enum.auto()
+
+
+_FAILURES = {
+    NOT_CONNECTED: SendResult.NOT_CONNECTED,
+    CLOSED: SendResult.CLOSED,
+    MAX_POSITION_EXCEEDED: SendResult.AT_MAX_POSITION,
+}
+
+# What of a stored descriptor is behind the two ids of a message: from the recording's id on.
+DESCRIPTOR_CONTENT_OFFSET = RecordingDescriptorDecoder.RECORDING_ID_ENCODING_OFFSET
+_DESCRIPTOR_HEAD = Struct("<HHHHqq")
+_DESCRIPTOR_HEADER = (
+    RecordingDescriptorDecoder.SBE_BLOCK_LENGTH,
+    RecordingDescriptorDecoder.SBE_TEMPLATE_ID,
+    RecordingDescriptorDecoder.SBE_SCHEMA_ID,
+    RecordingDescriptorDecoder.SBE_SCHEMA_VERSION,
+)
+
+
+class ControlResponseProxy:
+    """Encodes messages of one protocol version, and sends them. Keeps nothing of a session."""
+
+    def __init__(self, events: ArchiveEvents, protocol_version: int) -> None:
+        self._events = events
+        self._protocol_version = protocol_version
+
+    def response(self, session_id: int, correlation_id: int, relevant_id: int, code: ControlResponseCode, error_message: str = "") -> bytes:
+        """Return the response to a request."""
+        return ControlResponse(
+            control_session_id=session_id,
+            correlation_id=correlation_id,
+            relevant_id=relevant_id,
+            code=code,
+            version=self._protocol_version,
+            error_message=_ascii(error_message),
+        ).encode()
+
+    def challenge(self, session_id: int, correlation_id: int, encoded_challenge: bytes) -> bytes:
+        """Return a challenge; its version is left out, as officially."""
+        return Challenge(control_session_id=session_id, correlation_id=correlation_id, encoded_challenge=encoded_challenge).encode()
+
+    def signal(
+        self, session_id: int, correlation_id: int, recording_id: int, subscription_id: int, position: int, signal: RecordingSignal
+    ) -> bytes:
+        """Return a recording signal."""
+        return RecordingSignalEvent(
+            control_session_id=session_id,
+            correlation_id=correlation_id,
+            recording_id=recording_id,
+            subscription_id=subscription_id,
+            position=position,
+            signal=signal,
+        ).encode()
+
+    def ping(self, session_id: int) -> bytes:
+        """Return a ping."""
+        return Ping(control_session_id=session_id).encode()
+
+    def subscription_descriptor(
+        self, session_id: int, correlation_id: int, subscription_id: int, stream_id: int, stripped_channel: str
+    ) -> bytes:
+        """Return the descriptor of a recording subscription."""
+        return RecordingSubscriptionDescriptor(
+            control_session_id=session_id,
+            correlation_id=correlation_id,
+            subscription_id=subscription_id,
+            stream_id=stream_id,
+            stripped_channel=stripped_channel,
+        ).encode()
+
+    def descriptor_head(self, session_id: int, correlation_id: int) -> bytes:
+        """Return what stands before the content of a stored descriptor, from DESCRIPTOR_CONTENT_OFFSET on, in a message."""
+        return _DESCRIPTOR_HEAD.pack(*_DESCRIPTOR_HEADER, session_id, correlation_id)
+
+    def send(self, publication: ResponsePublication, *parts: Buffer) -> SendResult:
+        """Offer a message, up to three times."""
+        for _ in range(SEND_ATTEMPTS):
+            position = publication.offer_parts(*parts)
+            if position > 0:
+                self._note(parts[0])
+                return SendResult.SENT
+            failure = _FAILURES.get(position)
+            if failure is not None:
+                return failure
+        return SendResult.BLOCKED
+
+    def _note(self, message: Buffer) -> None:
+        view = memoryview(message)
+        _, template_id, _, _ = HEADER.unpack(view, 0)
+        self._events.message(template_id, view)
+
+
+def _ascii(text: str) -> str:
+    """Return a text that the protocol can carry: what a client wrote is repeated as it came, the rest is escaped."""
+    try:
+        text.encode("ascii", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("ascii", "backslashreplace").decode("ascii")
+    return text
