@@ -86,13 +86,9 @@ def refused(error: BaseException) -> Pending[Any]:
 class NotedOperations:
     """Operations that note what they are asked for. `raises` is raised by the next one."""
 
-    def __init__(self, host: SessionHost) -> None:
+    def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
         self.raises: Exception | None = None
-        self._host = host
-
-    def connect(self, image: Any, request: archive.AuthConnectRequest) -> ControlSession:
-        return self._host.new_session(image, correlation_id=request.correlation_id)
 
     def __getattr__(self, name: str) -> Any:
         def note(session: ControlSession, request: Any) -> None:
@@ -114,12 +110,13 @@ class SessionHost:
         self.publication = MemoryPublication()
         self.counter = MemoryCounter()
         self.reports: list[str] = []
-        self.operations = NotedOperations(self)
+        self.operations = NotedOperations()
         self.authenticator = authenticator or Authenticator()
         self.proxy = ControlResponseProxy(ArchiveEvents(), PROTOCOL_VERSION)
         self.tokens = ReplayTokens(iter(range(1, 1000)).__next__, 5_000_000_000)
         self.adapter = ControlSessionAdapter(
             cast(Any, self.operations),
+            lambda image, request: self.new_session(image, correlation_id=request.correlation_id),
             authorisation,
             self.tokens,
             self.time,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # Notes an error or a text; those of one key are one entry of the error log.
 Report = Callable[[BaseException | str, Hashable], object]
+Connect = Callable[["Image", AuthConnectRequest], "ControlSession"]
 
 # What every request of a session begins with.
 _SESSION_AND_CORRELATION = Struct("<qq")
@@ -47,13 +48,16 @@ class ControlSessionAdapter:
     def __init__(
         self,
         operations: ArchiveOperations,
+        connect: Connect,
         authorisation: AuthorisationService,
         tokens: ReplayTokens,
         time: CycleTime,
         events: ArchiveEvents,
         report: Report,
     ) -> None:
+        """`connect` makes the session of a client; what it raises leaves the client without one."""
         self._operations = operations
+        self._make_session = connect
         self._authorisation = authorisation
         self._tokens = tokens
         self._time = time
@@ -108,12 +112,11 @@ class ControlSessionAdapter:
 
     def _connect(self, message: memoryview, image: Image) -> None:
         try:
-            session = self._operations.connect(image, AuthConnectRequest.decode(message))
+            session = self._make_session(image, AuthConnectRequest.decode(message))
         except (SbeError, AerowireError, UnicodeError) as error:  # there is no session yet that could answer
             self._drop(image, f"connect request cannot be served: {error}", AUTH_CONNECT)
             return
-        if session is not None:
-            self._sessions[session.session_id] = session
+        self._sessions[session.session_id] = session
 
     def _close_session(self, message: memoryview, image: Image) -> None:
         if len(message) < HEADER.size + _SESSION.size:

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from aerowire.archive.control.control_session import ControlSession
     from aerowire.archive.control.requests import ExtendRecording, Replay, Replicate, StartRecording
-    from aerowire.client.subscriptions.image import Image
     from aerowire.codecs.flyweights import archive
 
 
 class ArchiveOperations(Protocol):
     """What an archive does for its clients. A method raises RequestRefusedError where a request breaks a rule."""
-
-    def connect(self, image: Image, request: archive.AuthConnectRequest, /) -> ControlSession | None:
-        """Make a session for a client whose requests come by `image`; None when it cannot be answered."""
 
     def start_recording(self, session: ControlSession, request: StartRecording, /) -> None: ...
     def extend_recording(self, session: ControlSession, request: ExtendRecording, /) -> None: ...

@@ -1,0 +1,210 @@
+"""One recording that is being written: from the image that it records to the end of its native session. Aeron: RecordingSession.
+
+entry of the catalog -> position counter, added without waiting -> the recorder's session -> the event of its end
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from typing import TYPE_CHECKING
+
+from aerowire.archive.agents.agent_events import RecordingEnd
+from aerowire.archive.agents.recording_session import RecordingSession
+from aerowire.archive.conductor import archive_counters
+from aerowire.client.lending.lent_counter import LentCounter
+from aerowire.client.lending.lent_image import LentImage
+from aerowire.codecs.flyweights.archive import RecordingSignal
+from aerowire.codecs.flyweights.events import ArchiveEventCode
+from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+from aerowire.recordings.segment_names import segment_name
+
+if TYPE_CHECKING:
+    from aerowire.archive.agents.events import RecordingEnded
+    from aerowire.archive.conductor.core import ArchiveCore
+    from aerowire.archive.conductor.recording_subscription import RecordingSubscription
+    from aerowire.client.handles.counter import Counter
+    from aerowire.client.subscriptions.image import Image
+    from aerowire.recordings.catalog_entry import RecordingEntry
+
+_GOOD_ENDS = {RecordingEnd.STOPPED, RecordingEnd.IMAGE_CLOSED}
+
+
+class RecordingState(enum.Enum):
+    """How far a recording has come."""
+
+    INIT = "INIT"
+    RECORDING = "RECORDING"
+    INACTIVE = "INACTIVE"
+    STOPPED = "STOPPED"
+
+
+class ActiveRecording:
+    """A recording of one image. The conductor's thread.
+
+    Invariant: `native` is set once the recorder has the recording. The catalog has its stop position BEFORE the client gets the signal.
+    """
+
+    def __init__(
+        self, core: ArchiveCore, entry: RecordingEntry, image: Image, subscription: RecordingSubscription, signal: RecordingSignal
+    ) -> None:
+        """`signal` is sent once the recording begins: START, or EXTEND."""
+        self.recording_id = entry.recording_id
+        self.subscription = subscription
+        self.native: RecordingSession | None = None
+        self.state = RecordingState.INIT
+        self._core = core
+        self._entry = entry
+        self._image = image
+        self._signal = signal
+        self._join_position = image.join_position
+        self._progress_position = image.join_position
+        self._stop_reason = ""
+        self._counter: Counter | None = None
+        spec = archive_counters.recording_position(
+            core.archive_id,
+            recording_id=entry.recording_id,
+            session_id=image.session_id,
+            stream_id=image.stream_id,
+            channel=subscription.stripped_channel,
+            source_identity=image.source_identity,
+        )
+        self._adding_counter = core.aeron.async_add_counter(spec.type_id, spec.label, key=spec.key)
+
+    @property
+    def position(self) -> int:
+        """How far the recording is written."""
+        return self._join_position if self.native is None else self.native.position
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the recording has ended, and the catalog says where."""
+        return self.state is RecordingState.STOPPED
+
+    def do_work(self) -> int:
+        """Begin once the counter is there; publish the progress."""
+        if self.state is RecordingState.INIT:
+            return self._begin() if self._adding_counter.poll() else 0
+        return self._publish_progress()
+
+    def stop(self, reason: str) -> None:
+        """Let the recording end; its event tells when it has."""
+        if not self._stop_reason:
+            self._stop_reason = reason
+            if self.native is not None and self.state is RecordingState.RECORDING:
+                self._core.recorder.stop(self.native)
+
+    def on_ended(self, ended: RecordingEnded) -> None:
+        """The recorder has given image and counter back, and everything up to a position is written."""
+        self._image.take_back()
+        reason = self._stop_reason or f"image.isEndOfStream={self._image.is_end_of_stream}, image.isClosed={self._image.is_closed}"
+        if ended.reason in _GOOD_ENDS:
+            self._end(ended.position, reason)
+        else:
+            code = ArchiveErrorCode.STORAGE_SPACE if ended.reason is RecordingEnd.STORAGE_FULL else ArchiveErrorCode.GENERIC
+            self._end(ended.position, _failure(self.recording_id, ended), code)
+
+    def abandon(self) -> None:
+        """Give up a recording whose archive ends before the recorder had it."""
+        self._adding_counter.abandon()
+
+    def _begin(self) -> int:
+        try:
+            self._counter = self._adding_counter.result()
+            self._counter.value = self._join_position
+        except Exception as error:  # without a counter nothing can be recorded
+            self._core.errors.record(error)
+            self._end(self._join_position, f"position counter cannot be added: {error}", ArchiveErrorCode.GENERIC)
+            return 1
+        self._send_signal(self._signal, self._join_position)
+        if self._core.recording_events is not None:
+            self._core.recording_events.started(
+                self.recording_id,
+                self._join_position,
+                session_id=self._image.session_id,
+                stream_id=self._image.stream_id,
+                channel=self.subscription.request.channel,
+                source_identity=self._image.source_identity,
+            )
+        if self._stop_reason or self._image.is_closed:
+            self._end(self._join_position, self._stop_reason or "the image has gone")
+        else:
+            self._record()
+        return 1
+
+    def _record(self) -> None:
+        assert self._counter is not None
+        entry = self._entry
+        self.native = RecordingSession(
+            LentImage(self._image),
+            LentCounter(self._counter),
+            self._core.recording_settings,
+            recording_id=entry.recording_id,
+            start_position=entry.start_position,
+            term_length=entry.term_buffer_length,
+            segment_length=entry.segment_file_length,
+        )
+        self._core.recorder.add(self.native)
+        self._go_to(RecordingState.RECORDING, "")
+
+    def _publish_progress(self) -> int:
+        events, position = self._core.recording_events, self.position
+        if events is None or position <= self._progress_position or self.state is not RecordingState.RECORDING:
+            return 0
+        if events.progress(self.recording_id, self._join_position, position):
+            self._progress_position = position
+            return 1
+        return 0
+
+    def _end(self, position: int, reason: str, error_code: ArchiveErrorCode | None = None) -> None:
+        core = self._core
+        self._go_to(RecordingState.INACTIVE, reason, position)
+        core.catalog.recording_stopped(self.recording_id, position, core.time.now_ms)
+        if error_code is not None:
+            core.errors.record(reason)
+            self.subscription.session.send_error(self.subscription.request.correlation_id, reason, error_code)
+        self._publish_stop(position)
+        self._send_signal(RecordingSignal.STOP, position)
+        if self._counter is not None and not self._counter.is_closed:
+            self._counter.close()
+        self._go_to(RecordingState.STOPPED, "", position)
+
+    def _publish_stop(self, position: int) -> None:
+        if self._core.recording_events is not None and self._counter is not None:
+            self._publish_last_progress(position)
+            self._core.recording_events.stopped(self.recording_id, self._join_position, position)
+
+    def _publish_last_progress(self, position: int) -> None:
+        assert self._core.recording_events is not None
+        if position > self._progress_position:
+            self._core.recording_events.progress(self.recording_id, self._join_position, position)
+
+    def _send_signal(self, signal: RecordingSignal, position: int) -> None:
+        of = self.subscription
+        of.session.send_signal(of.request.correlation_id, self.recording_id, of.registration_id, position, signal)
+
+    def _go_to(self, state: RecordingState, reason: str, position: int | None = None) -> None:
+        old, self.state = self.state, state
+        self._core.events.state_change(
+            ArchiveEventCode.RECORDING_SESSION_STATE_CHANGE,
+            old,
+            state,
+            recording_id=self.recording_id,
+            position=self.position if position is None else position,
+            reason=reason,
+        )
+
+
+def _failure(recording_id: int, ended: RecordingEnded) -> str:
+    """Return what ended a recording: the file, and what was expected and found there."""
+    parts = [
+        f"recording failed: {ended.reason.name.lower().replace('_', ' ')}",
+        f"recordingId={recording_id}",
+        f"position={ended.position}",
+        f"segmentFile={segment_name(recording_id, ended.segment_position)}",
+    ]
+    if ended.error:
+        parts.append(os.strerror(ended.error))
+    if ended.expected or ended.found:
+        parts.append(f"expected length={ended.expected}, found length={ended.found}")
+    return ", ".join(parts)

@@ -1,0 +1,169 @@
+"""The archive's conductor: an agent that serves control sessions, commands recorder and replayer, and keeps the catalog.
+
+What it does is in the operations that it is made of; here they meet. Aeron: ArchiveConductor.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from aerowire.archive.agents.events import RecordingEnded, ReplayStarted
+from aerowire.archive.conductor.control_sessions import ControlSessions
+from aerowire.archive.conductor.deletions import Deletions
+from aerowire.archive.conductor.listings import Listings
+from aerowire.archive.conductor.operations import Operations
+from aerowire.archive.conductor.positions import Positions
+from aerowire.archive.conductor.recordings import Recordings
+from aerowire.archive.conductor.replays import Replays
+from aerowire.archive.conductor.replications import Replications
+from aerowire.archive.conductor.segments import Segments
+from aerowire.archive.conductor.truncation import Truncation
+from aerowire.archive.control.replay_tokens import ReplayTokens
+from aerowire.base.agent import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from aerowire.archive.agents.events import AgentEvent
+    from aerowire.archive.conductor.core import ArchiveCore
+    from aerowire.archive.conductor.duty_cycle import DutyCycleTracker
+    from aerowire.archive.conductor.idle_sleeper import IdleSleeper
+    from aerowire.archive.files.mark_file import ArchiveMarkFile
+    from aerowire.client.context import Invoker
+    from aerowire.client.subscriptions.subscription import Subscription
+
+_EVENTS_PER_CYCLE = 64
+# How often the mark file shows that the archive lives.
+MARK_FILE_UPDATE_INTERVAL_MS = 1000
+
+
+class ArchiveStage(enum.Enum):
+    """What an archive is about."""
+
+    RUNNING = enum.auto()
+    CLOSING = enum.auto()  # its recordings and replays end
+    CLOSED = enum.auto()
+
+
+class ArchiveConductor(Agent):
+    """Owns the tables of sessions, recordings and replays.
+
+    Invariant: everything here is touched by one thread at a time: the conductor's own, or the caller's of an invoker.
+    """
+
+    role_name = "archive-conductor"
+
+    def __init__(
+        self,
+        core: ArchiveCore,
+        subscriptions: Sequence[Subscription],
+        mark_file: ArchiveMarkFile,
+        duty_cycle: DutyCycleTracker,
+        *,
+        invokers: Sequence[Invoker],
+        sleeper: IdleSleeper,
+    ) -> None:
+        """`subscriptions` are those of the control channels; `invokers` do the work of driver and client where they have no threads."""
+        self.core = core
+        self.stage = ArchiveStage.RUNNING
+        self._mark_file = mark_file
+        self._duty_cycle = duty_cycle
+        self._invokers = invokers
+        self._sleeper = sleeper
+        self._mark_file_deadline_ms = 0
+        self._subscriptions = subscriptions
+        tokens = ReplayTokens(core.ports.random.u64, core.context.connect_timeout_ns)
+        deletions = Deletions(core)
+        self.recordings = Recordings(core, deletions)
+        self.replays = Replays(core, self.recordings, deletions, tokens)
+        self.replications = Replications()
+        operations = Operations(
+            recordings=self.recordings,
+            replays=self.replays,
+            listings=Listings(core, self.recordings),
+            positions=Positions(core, self.recordings),
+            truncation=Truncation(core, self.replays, deletions),
+            segments=Segments(core, self.recordings, self.replays, deletions),
+            replications=self.replications,
+        )
+        self.control_sessions = ControlSessions(core, subscriptions, operations, tokens)
+
+    def do_work(self, now_ns: int, epoch_ms: int, /) -> int:
+        """Do what there is to do, without blocking; return how much that was."""
+        core = self.core
+        core.time.update(now_ns, epoch_ms)
+        self._duty_cycle.measure(now_ns)
+        self._show_activity(epoch_ms)
+        work = sum(invoker.invoke() for invoker in self._invokers)
+        work += core.recorder.flush() + core.replayer.flush()
+        work += self._handle_events()
+        if self.stage is ArchiveStage.RUNNING:
+            work += self.control_sessions.do_work()
+        work += self.recordings.do_work()
+        work += core.sessions.do_work()
+        if self.stage is ArchiveStage.CLOSING:
+            work += self._proceed_closing()
+        if work:
+            self._sleeper.start_over()
+        return work
+
+    def next_deadline_ns(self) -> int:
+        """Return now: what clients and driver do is looked for by polling."""
+        return self.core.ports.clock.now_ns()
+
+    def request_close(self) -> None:
+        """Let recordings and replays end; the stage tells when all is closed. Any thread."""
+        if self.stage is ArchiveStage.RUNNING:
+            self.stage = ArchiveStage.CLOSING
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether recordings, replays and sessions have ended, and the driver has been told."""
+        return self.stage is ArchiveStage.CLOSED
+
+    def close(self) -> None:
+        """Close what is left, at once: the agents do not run any more. Idempotent."""
+        if self.stage is ArchiveStage.CLOSED:
+            return
+        self.stage = ArchiveStage.CLOSED
+        self.core.sessions.close()
+        self.control_sessions.close()
+        for subscription in self._subscriptions:
+            self._attempt(subscription.close)
+        if self.core.recording_events is not None:
+            self._attempt(self.core.recording_events.close)
+
+    def _proceed_closing(self) -> int:
+        self.recordings.stop_all("archive closed")
+        self.replays.abort(None, "archive closed")
+        if self.recordings.has_active or self.replays.has_active:
+            return 0
+        self.close()
+        return 1
+
+    def _handle_events(self) -> int:
+        events: list[AgentEvent] = self.core.agent_events.poll(_EVENTS_PER_CYCLE)
+        for event in events:
+            self._attempt(lambda event=event: self._on_event(event))  # type: ignore[misc]
+        return len(events)
+
+    def _on_event(self, event: AgentEvent) -> None:
+        if isinstance(event, RecordingEnded):
+            self.recordings.on_ended(event)
+        elif isinstance(event, ReplayStarted):
+            self.replays.on_started(event)
+        else:
+            self.replays.on_ended(event)
+
+    def _attempt(self, action: Callable[[], object]) -> None:
+        """Do something whose failure must end neither the archive nor what comes after it."""
+        try:
+            action()
+        except Exception as error:
+            self.core.errors.record(error)
+
+    def _show_activity(self, now_ms: int) -> None:
+        if now_ms >= self._mark_file_deadline_ms:
+            self._mark_file_deadline_ms = now_ms + MARK_FILE_UPDATE_INTERVAL_MS
+            self._mark_file.update_activity(now_ms)

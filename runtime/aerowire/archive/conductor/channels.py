@@ -1,0 +1,148 @@
+"""Channels as an archive keeps and uses them: stripped of what belongs to one stream, with what a response or a replay needs.
+
+Parameters stand in the order, and values in the form, in which the official archive writes them: catalogs and labels show them.
+Aeron: ArchiveConductor.strippedChannelBuilder, ArchiveConductor.makeKey, ChannelUriStringBuilder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aerowire.base import units
+from aerowire.base.channel_builder import initial_position
+from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
+from aerowire.base.errors import ChannelError, ConfigurationError
+from aerowire.codecs.flyweights.archive import SourceLocation
+
+CONTROL_MODE_RESPONSE = "response"
+
+
+def _size(key: str, text: str) -> str:
+    return units.format_size(units.parse_size(key, text))
+
+
+def _int64(key: str, text: str) -> str:
+    return str(units.parse_integer(key, text, units.INT64_MIN, units.INT64_MAX))
+
+
+def _boolean(_key: str, text: str) -> str:
+    return "true" if text.lower() == "true" else "false"
+
+
+def _as_is(_key: str, text: str) -> str:
+    return text
+
+
+# What is kept of a channel -> the form of its value.
+_KEPT: Mapping[str, Callable[[str, str], str]] = {
+    "tags": _as_is,
+    "endpoint": _as_is,
+    "interface": _as_is,
+    "control": _as_is,
+    "control-mode": _as_is,
+    "session-id": _as_is,
+    "ttl": _int64,
+    "alias": _as_is,
+    "cc": _as_is,
+    "fc": _as_is,
+    "gtag": _int64,
+    "tether": _boolean,
+    "group": _boolean,
+    "rejoin": _boolean,
+    "so-sndbuf": _size,
+    "so-rcvbuf": _size,
+    "rcv-wnd": _size,
+    "media-rcv-ts-offset": _as_is,
+    "channel-rcv-ts-offset": _as_is,
+    "channel-snd-ts-offset": _as_is,
+    "response-endpoint": _as_is,
+    "response-correlation-id": _as_is,
+    "stream-id": _int64,
+}
+# Parameters that a response or a replay adds stand in front of these.
+_ORDER = (
+    *("tags", "endpoint", "interface", "control", "control-mode"),
+    *("mtu", "term-length", "init-term-id", "term-id", "term-offset"),
+    *("session-id", "ttl", "linger", "alias", "cc", "fc", "gtag", "sparse", "eos"),
+    *("tether", "group", "rejoin", "so-sndbuf", "so-rcvbuf", "rcv-wnd"),
+    *("media-rcv-ts-offset", "channel-rcv-ts-offset", "channel-snd-ts-offset"),
+    *("response-endpoint", "response-correlation-id", "stream-id"),
+)
+# What makes two recordings the same, in this order.
+_KEY = ("endpoint", "interface", "control", "session-id", "tags")
+
+
+def parse_channel(text: str) -> ChannelUri:
+    """Parse a channel of a client's. Raises ChannelError, for text that is not ASCII too."""
+    if not text.isascii():
+        raise ChannelError("channel URI is not ASCII", where=ascii(text))
+    return ChannelUri.parse(text)
+
+
+def stripped_channel(uri: ChannelUri) -> str:
+    """Return a channel with what an archive keeps of it. Raises ConfigurationError for a value that is none."""
+    return _built(uri, _stripped(uri))
+
+
+def recording_channel(uri: ChannelUri, source_location: SourceLocation) -> str:
+    """Return the channel that a recording subscribes to: a spy for a UDP channel of this machine's own publications."""
+    stripped = stripped_channel(uri)
+    return f"{SPY_PREFIX}:{stripped}" if source_location == SourceLocation.LOCAL and uri.is_udp else stripped
+
+
+def recording_key(stream_id: int, uri: ChannelUri) -> str:
+    """Return what tells recordings apart: of two with the same key, the second is refused."""
+    parameters = "|".join(f"{key}={uri.parameters[key]}" for key in _KEY if key in uri)
+    return f"{stream_id}:{uri.media}" + (f"?{parameters}" if parameters else "")
+
+
+def response_channel(uri: ChannelUri, *, mtu_length: int, term_length: int, is_sparse: bool, request_image_correlation_id: int) -> str:
+    """Return the channel of a control session's responses; the lengths are those of channels that have none of their own.
+
+    Raises ConfigurationError for a value that is none.
+    """
+    more = {
+        "mtu": _size("mtu", uri.get("mtu") or str(mtu_length)),
+        "term-length": _size("term-length", uri.get("term-length") or str(term_length)),
+        "sparse": _boolean("sparse", uri.get("sparse") or str(is_sparse)),
+    }
+    if uri.get("control-mode") == CONTROL_MODE_RESPONSE:
+        more["response-correlation-id"] = str(request_image_correlation_id)
+    return _built(uri, {**_stripped(uri), **more})
+
+
+def replay_channel(uri: ChannelUri, *, position: int, initial_term_id: int, term_length: int, mtu_length: int, linger_ns: int) -> str:
+    """Return the channel of a replay, whose stream begins at a position; it lingers so long if it does not say itself how long.
+
+    Raises ConfigurationError for a value that is none.
+    """
+    more = {name.replace("_", "-"): str(value) for name, value in initial_position(position, initial_term_id, term_length).items()}
+    more["term-length"] = units.format_size(term_length)
+    more["mtu"] = units.format_size(mtu_length)
+    linger = uri.get("linger")
+    more["linger"] = units.format_duration(linger_ns if linger is None else units.parse_duration_ns("linger", linger))
+    more.update((key, _boolean(key, uri.parameters[key])) for key in ("eos", "sparse") if key in uri)
+    return _built(uri, {**_stripped(uri), **more})
+
+
+def response_endpoint_of(control_channel: str) -> str:
+    """Return the channel for responses from other archives, on the host of this archive's control channel. Raises ConfigurationError."""
+    endpoint = ChannelUri.parse(control_channel).get("endpoint") or ""
+    host, separator, _ = endpoint.rpartition(":")
+    if not separator:
+        raise ConfigurationError(
+            "the channel for responses to the archive cannot be derived",
+            where="control_channel",
+            expected="an endpoint host:port",
+            actual=control_channel,
+            hint="set control_response_channel in the context of the archive's own client",
+        )
+    return str(ChannelUri("udp", {"endpoint": f"{host}:0"}))
+
+
+def _stripped(uri: ChannelUri) -> dict[str, str]:
+    return {key: form(key, uri.parameters[key]) for key, form in _KEPT.items() if key in uri}
+
+
+def _built(uri: ChannelUri, parameters: Mapping[str, str]) -> str:
+    return str(ChannelUri(uri.media, {key: parameters[key] for key in _ORDER if key in parameters}))

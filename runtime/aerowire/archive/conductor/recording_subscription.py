@@ -1,0 +1,64 @@
+"""A subscription by which an archive records: each of its images becomes a recording, or extends one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerowire.archive.conductor.active_recording import ActiveRecording
+    from aerowire.archive.control.control_session import ControlSession
+    from aerowire.archive.control.requests import ExtendRecording, StartRecording
+    from aerowire.archive.control.retried_request import RetriedRequest
+    from aerowire.client.subscriptions.image import Image
+    from aerowire.client.subscriptions.subscription import Subscription
+
+
+class RecordingSubscription:
+    """One request to record, for as long as it holds. The conductor's thread.
+
+    Invariant: `is_listed` until the request is stopped; a subscription that is not is closed once its last recording has ended.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        channel: str,
+        stripped_channel: str,
+        request: StartRecording | ExtendRecording,
+        session: ControlSession,
+        adding: RetriedRequest[Subscription],
+    ) -> None:
+        """`channel` is what it subscribes to: the stripped channel, or a spy of it."""
+        self.key = key
+        self.channel = channel
+        self.stripped_channel = stripped_channel
+        self.request = request
+        self.session = session
+        self.adding = adding
+        self.subscription: Subscription | None = None
+        self.recordings: list[ActiveRecording] = []
+        self.is_listed = True
+        self._seen: tuple[Image, ...] = ()
+
+    @property
+    def registration_id(self) -> int:
+        """Id by which clients know it; -1 while the driver has not answered."""
+        return -1 if self.subscription is None else self.subscription.registration_id
+
+    def new_images(self) -> list[Image]:
+        """Return the images that have come since the last call."""
+        if self.subscription is None:
+            return []
+        images = self.subscription.images
+        if images is self._seen:
+            return []
+        seen = {image.correlation_id for image in self._seen}
+        self._seen = images
+        return [image for image in images if image.correlation_id not in seen]
+
+    def close(self) -> None:
+        """Give the subscription back, or give up adding it."""
+        if self.subscription is None:
+            self.adding.abandon()
+        elif not self.subscription.is_closed:
+            self.subscription.close()

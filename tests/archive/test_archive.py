@@ -1,0 +1,218 @@
+"""The archive as an object: launched with threads and without, closed, refused; its options and its events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aerowire.archive import AeronArchive, Archive, ArchiveContext, ArchiveThreadingMode
+from aerowire.base.errors import (
+    ActiveArchiveError,
+    ClosedError,
+    ConfigurationError,
+    DriverDirectoryMissingError,
+    RegistrationError,
+    UnknownOptionError,
+)
+from aerowire.client import Aeron
+from aerowire.codecs.flyweights.events import ArchiveEventCode, CommandEventDecoder, StateEventDecoder
+from aerowire.codecs.tables.archive_options import OPTIONS
+from aerowire.driver import MediaDriver
+from aerowire.ipc.broadcast import BroadcastReceiver
+from aerowire.ipc.error_log import read_errors
+from tests.archive.conductor.conftest import CHANNEL, PAYLOAD, STREAM_ID, Rig
+from tests.support.waiting import wait_until
+
+OPTIONS_NEEDED: dict[str, Any] = {
+    "control_channel": "aeron:udp?endpoint=127.0.0.1:0",
+    "replication_channel": "aeron:udp?endpoint=127.0.0.1:0",
+    "segment_file_length": 64 * 1024,
+    "low_storage_space_threshold": 0,
+}
+
+
+@pytest.mark.parametrize("mode", ["DEDICATED", "SHARED"])
+def test_records_and_replays_with_threads_of_its_own(tmp_path: Path, mode: str) -> None:
+    with (
+        MediaDriver.launch_embedded() as driver,
+        Archive.launch(aeron_dir=driver.aeron_dir, archive_dir=tmp_path, threading_mode=mode, **OPTIONS_NEEDED) as archive,
+        Aeron.connect(driver.aeron_dir) as aeron,
+        AeronArchive.connect(aeron=aeron, control_request_channel=CHANNEL, control_response_channel=CHANNEL) as client,
+    ):
+        assert archive.context.threading_mode is ArchiveThreadingMode(mode)
+        assert client.archive_id == archive.archive_id == archive.aeron.client_id
+        client.start_recording(CHANNEL, STREAM_ID)
+        publication = aeron.add_publication(CHANNEL, STREAM_ID)
+        for _ in range(100):
+            publication.send(PAYLOAD)
+        wait_until(lambda: client.list_recordings() != [], "no recording")
+        wait_until(lambda: client.get_recording_position(0) == publication.position, "not all is recorded")
+        messages = client.replay(0, "aeron:ipc", 5).messages(timeout_ns="10s")
+        assert [next(messages) for _ in range(100)] == [PAYLOAD] * 100
+        assert read_errors(archive.conductor._mark_file.error_log_buffer) == []
+        with pytest.raises(ClosedError, match="no invoker"):
+            _ = archive.invoker
+    assert archive.is_closed
+    archive.close()
+
+
+def test_one_archive_lives_in_a_directory(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "archive")
+    with pytest.raises(ActiveArchiveError, match="a live archive owns the directory"):
+        rig.launch()
+    rig.close()
+
+
+def test_one_archive_has_an_id_at_a_driver(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "archive")
+    rig.directory = tmp_path / "other"
+    launching = Archive.async_launch(
+        aeron_dir=rig.driver.aeron_dir,
+        archive_dir=tmp_path / "other",
+        threading_mode="INVOKER",
+        media_driver_invoker=rig.driver.invoker,
+        **rig.options,
+    )
+    rig.run(launching.poll, cycles=10_000_000)
+    with pytest.raises(ActiveArchiveError, match="another archive has this id at the driver"):
+        launching.result()
+    rig.close()
+
+
+def test_a_launch_without_a_driver_says_so(tmp_path: Path) -> None:
+    launching = Archive.async_launch(
+        aeron_dir=tmp_path / "none", archive_dir=tmp_path / "archive", environ={"AERON_DRIVER_TIMEOUT": "1"}, **OPTIONS_NEEDED
+    )
+    wait_until(launching.poll, "it still looks for the driver")
+    with pytest.raises(DriverDirectoryMissingError):
+        launching.result()
+
+
+def test_a_launch_that_fails_leaves_the_directory_free(tmp_path: Path) -> None:
+    driver = MediaDriver.launch_embedded(threading_mode="INVOKER")
+    options: dict[str, Any] = {
+        **OPTIONS_NEEDED,
+        "aeron_dir": driver.aeron_dir,
+        "archive_dir": tmp_path / "archive",
+        "threading_mode": "INVOKER",
+        "media_driver_invoker": driver.invoker,
+    }
+    with pytest.raises(RegistrationError, match="endpoint is not an address"):
+        Archive.launch(**{**options, "control_channel": "aeron:udp?endpoint=127.0.0.1"})
+    Archive.launch(**options).close()
+    driver.close()
+
+
+def test_close_ends_recordings_and_tells_their_clients(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "archive")
+    rig.client.start_recording(CHANNEL, STREAM_ID)
+    publication = rig.publication()
+    rig.started()
+    end = rig.offer(publication, 3)
+    rig.run(lambda: rig.client.get_recording_position(0) == end)
+    closing = rig.archive.async_close()
+    while not closing.poll():
+        rig.aeron.invoke()
+        rig.client.poll_for_recording_signals()
+    assert [(signal.signal.name, signal.position) for signal in rig.signals] == [("START", 0), ("STOP", end)]
+    rig.close()
+
+
+def test_what_happens_is_noted_in_the_event_log(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "archive", event_log="all", event_log_disable="CMD_IN_KEEP_ALIVE")
+    rig.record(3)
+    rig.client.list_recordings()
+    rig.disconnect(rig.client)
+    for _ in range(10):
+        rig.cycle()
+    log = (tmp_path / "archive" / "event-log.dat").read_bytes()
+    records = BroadcastReceiver(log, from_start=True).poll(1000)
+    codes = {ArchiveEventCode(code).name for code, _ in records}
+    assert codes == {
+        "START",
+        "CMD_IN_AUTH_CONNECT",
+        "CONTROL_SESSION_STATE_CHANGE",
+        "CMD_OUT_RESPONSE",
+        "CMD_IN_START_RECORDING",
+        "RECORDING_SIGNAL",
+        "RECORDING_SESSION_STATE_CHANGE",
+        "CMD_IN_RECORDING_POSITION",
+        "CMD_IN_STOP_RECORDING_SUBSCRIPTION",
+        "CMD_IN_STOP_POSITION",
+        "CMD_IN_LIST_RECORDINGS",
+        "CMD_IN_CLOSE_SESSION",
+    }
+    [connect] = [CommandEventDecoder(body) for code, body in records if code == ArchiveEventCode.CMD_IN_AUTH_CONNECT]
+    assert connect.command_type == 58
+    states = [StateEventDecoder(body).text for code, body in records if code == ArchiveEventCode.RECORDING_SESSION_STATE_CHANGE]
+    assert states[0].startswith('{"old_state": "INIT", "new_state": "RECORDING", "recording_id": 0, "position": 0')
+    assert states[-1].startswith('{"old_state": "INACTIVE", "new_state": "STOPPED"')
+    rig.close()
+
+
+def test_every_option_is_an_attribute() -> None:
+    context = ArchiveContext(**OPTIONS_NEEDED)
+    named = {name for name, option in OPTIONS.items() if "archive" in option.scopes}
+    assert named <= set(context.options)
+    assert all(hasattr(context, name) for name in context.options)
+    assert context.archive_dir == "aeron-archive"
+    assert (context.file_io_max_length, context.max_concurrent_recordings, context.connect_timeout_ns) == (1 << 20, 20, 5_000_000_000)
+
+
+def test_options_come_from_keywords_then_properties_then_the_environment() -> None:
+    context = ArchiveContext(
+        **OPTIONS_NEEDED,
+        properties={"aeron.archive.max.concurrent.replays": "7", "aeron.archive.file.sync.level": "1"},
+        environ={"AERON_ARCHIVE_MAX_CONCURRENT_REPLAYS": "8", "AERON_ARCHIVE_CONNECT_TIMEOUT": "3s"},
+    )
+    assert (context.max_concurrent_replays, context.connect_timeout_ns) == (7, 3_000_000_000)
+    assert (context.file_sync_level, context.catalog_file_sync_level) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        ({"control_channel": None}, "aeron.archive.control.channel"),
+        ({"control_channel": "aeron:ipc"}, "aeron.archive.control.channel"),
+        ({"control_channel": "nonsense"}, "aeron.archive.control.channel"),
+        ({"local_control_channel": "aeron:udp?endpoint=h:1"}, "aeron.archive.local.control.channel"),
+        ({"replication_channel": None}, "aeron.archive.replication.channel"),
+        ({"recording_events_enabled": True, "recording_events_channel": None}, "aeron.archive.recording.events.channel"),
+        ({"segment_file_length": 100_000}, "aeron.archive.segment.file.length"),
+        ({"segment_file_length": 32768}, "aeron.archive.segment.file.length"),
+        ({"file_io_max_length": 65537}, "aeron.archive.file.io.max.length"),
+        ({"file_sync_level": 3}, "aeron.archive.file.sync.level"),
+        ({"file_sync_level": 1, "catalog_file_sync_level": 0}, "aeron.archive.catalog.file.sync.level"),
+        ({"error_buffer_length": 1000}, "aeron.archive.error.buffer.length"),
+        ({"control_mtu_length": 1409}, "aeron.archive.control.mtu.length"),
+        ({"idle_strategy": "nonsense"}, "aeron.archive.idle.strategy"),
+        ({"threading_mode": "nonsense"}, "aeron.archive.threading.mode"),
+        ({"authenticator_supplier": "nonsense"}, "aeron.archive.authenticator.supplier"),
+        ({"authenticator_supplier": "os:getcwd"}, "aeron.archive.authenticator.supplier"),
+        ({"authorisation_service_supplier": "no.such.module:name"}, "aeron.archive.authorisation.service.supplier"),
+        ({"event_log": "nonsense"}, "aeron.event.archive.log"),
+        ({"media_driver_invoker": object()}, "aeron.archive.threading.mode"),
+    ],
+)
+def test_refuses_options_that_an_archive_cannot_obey(options: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ArchiveContext(**{**OPTIONS_NEEDED, **options})
+    assert where in str(caught.value)
+
+
+def test_knows_no_other_option() -> None:
+    with pytest.raises(UnknownOptionError):
+        ArchiveContext(**OPTIONS_NEEDED, segment_length=1)
+
+
+def test_takes_a_supplier_by_its_name() -> None:
+    context = ArchiveContext(**OPTIONS_NEEDED, authorisation_service_supplier=f"{__name__}:new_service")
+    assert context.authorisation.is_authorised(101, 3, None, b"")
+
+
+def new_service() -> Any:
+    from aerowire.archive import ALLOW_ALL
+
+    return ALLOW_ALL
