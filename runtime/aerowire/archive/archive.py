@@ -124,6 +124,11 @@ class Archive:
         """Whether the archive was closed."""
         return self._closing is not None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the archive serves no more: it was closed, or its client has ended with the driver."""
+        return self._parts.conductor.is_closed
+
     def close(self) -> None:
         """End recordings, replays and sessions, tell their clients, stop the agents and close the files. Harmless when done twice.
 

@@ -29,6 +29,7 @@ from aerowire.archive.control.cycle_time import CycleTime
 from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.checksum import checksum_named
 from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
+from aerowire.archive.files.recovery import recover_recordings
 from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.base.file_trees import make_directories
 from aerowire.base.version import VERSION
@@ -41,8 +42,10 @@ from aerowire.ipc.error_log import DistinctErrorLog
 if TYPE_CHECKING:
     from aerowire.agents.event_log import EventLog
     from aerowire.archive.context import ArchiveContext
+    from aerowire.archive.files.finding import Finding
     from aerowire.client.aeron import Aeron
     from aerowire.client.context import Invoker
+    from aerowire.client.handles.counter import Counter
     from aerowire.system.ports import Ports
 
 CLIENT_NAME = "archive"
@@ -97,11 +100,26 @@ def client_name_of(context: ArchiveContext) -> str:
     return CLIENT_NAME if context.archive_id == _ARCHIVE_ID_OF_CLIENT else CLIENT_NAME_WITH_ID.format(archive_id=context.archive_id)
 
 
+class _ErrorCounter:
+    """The counter of errors, which goes with the client: errors are recorded after that, too."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+
+    def increment(self) -> None:
+        """Add one, if the counter is there."""
+        if not self._counter.is_closed:
+            self._counter.increment()
+
+
 class ArchiveBuild:
     """An archive that is being put together: `poll` until it returns the parts. One thread."""
 
     def __init__(self, context: ArchiveContext, ports: Ports, aeron: Aeron) -> None:
-        """Take the directory and open the files. Raises ActiveArchiveError, ArchiveFileError, StorageError."""
+        """Take the directory, open the files, and find where recordings ended that the archive before did not stop.
+
+        Raises ActiveArchiveError, ArchiveFileError, StorageError.
+        """
         self._context = context
         self._ports = ports
         self._aeron = aeron
@@ -109,6 +127,7 @@ class ArchiveBuild:
         self._events = ArchiveEvents()
         self._id_check = ArchiveIdCheck(aeron.counters_reader, self._archive_id)
         self._request: ResourceRequest | None = None
+        self._findings: list[Finding] = []
         self.files = self._open_files()
 
     def _open_files(self) -> ArchiveFiles:
@@ -137,7 +156,14 @@ class ArchiveBuild:
         except BaseException:
             mark_file.close()
             raise
-        return ArchiveFiles(catalog, mark_file, event_log)
+        opened = ArchiveFiles(catalog, mark_file, event_log)
+        try:
+            recovered = recover_recordings(catalog, ports.clock.now_ms(), checksum_named(context.record_checksum))
+            self._findings = [*catalog.findings, *recovered]
+        except BaseException:
+            opened.close()
+            raise
+        return opened
 
     def _details(self) -> ArchiveDetails:
         context = self._context
@@ -178,12 +204,15 @@ class ArchiveBuild:
         context, ports, counters = self._context, self._ports, found.counters
         mark_file = self.files.mark_file
         errors = ErrorRecorder(
-            DistinctErrorLog(mark_file.error_log_buffer), counters[CounterType.ARCHIVE_ERROR_COUNT], ports.clock, owner="aerowire archive"
+            DistinctErrorLog(mark_file.error_log_buffer),
+            _ErrorCounter(counters[CounterType.ARCHIVE_ERROR_COUNT]),
+            ports.clock,
+            owner="aerowire archive",
         )
         for problem in (mark_file.saved_errors, mark_file.save_error):
             if problem is not None:
                 errors.warn(f"errors of the archive before: {problem}")
-        for finding in self.files.catalog.findings:
+        for finding in self._findings:
             errors.warn(str(finding))
         agent_events = AgentEvents()
         recorder = Recorder(agent_events, ports.clock, _totals(found, "RECORDER", "WRITE"))

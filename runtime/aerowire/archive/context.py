@@ -88,7 +88,7 @@ class ArchiveContext:
         environ: Mapping[str, str] | None = None,
         **options: object,
     ) -> None:
-        """`aeron_dir` is short for the option `dir`, the driver's directory. An archive in INVOKER mode runs the `media_driver_invoker` too.
+        """`aeron_dir` is short for the option `dir`, the driver's. An archive in INVOKER mode runs the `media_driver_invoker` too.
 
         `authenticator` and `authorisation` are used in place of those that options name.
         """

@@ -44,6 +44,7 @@ _OWN: dict[str, str] = {
     "driver pid": "aerowire.tools.driver.driver_control:pid_command",
     "driver idle": "aerowire.tools.driver.driver_idle:command",
     "driver terminate": "aerowire.tools.driver.driver_control:terminate_command",
+    "archive start": "aerowire.tools.archive.start:command",
     "publish": "aerowire.tools.streams.publish:command",
     "subscribe": "aerowire.tools.streams.subscribe:command",
     "file send": "aerowire.tools.files.file_send:command",

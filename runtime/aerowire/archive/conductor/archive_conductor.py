@@ -21,6 +21,7 @@ from aerowire.archive.conductor.segments import Segments
 from aerowire.archive.conductor.truncation import Truncation
 from aerowire.archive.control.replay_tokens import ReplayTokens
 from aerowire.base.agent import Agent
+from aerowire.base.errors import AerowireError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,15 +96,15 @@ class ArchiveConductor(Agent):
         core.time.update(now_ns, epoch_ms)
         self._duty_cycle.measure(now_ns)
         self._show_activity(epoch_ms)
-        work = sum(invoker.invoke() for invoker in self._invokers)
+        work = self._serve_client()
         work += core.recorder.flush() + core.replayer.flush()
         work += self._handle_events()
         if self.stage is ArchiveStage.RUNNING:
             work += self.control_sessions.do_work()
+        elif self.stage is ArchiveStage.CLOSING:
+            work += self._proceed_closing()
         work += self.recordings.do_work()
         work += core.sessions.do_work()
-        if self.stage is ArchiveStage.CLOSING:
-            work += self._proceed_closing()
         if work:
             self._sleeper.start_over()
         return work
@@ -141,6 +142,19 @@ class ArchiveConductor(Agent):
             return 0
         self.close()
         return 1
+
+    def _serve_client(self) -> int:
+        """Do the work of driver and client, where it is to be done here; an archive ends when its client has."""
+        if self.core.aeron.is_closed:
+            if self.stage is ArchiveStage.RUNNING:
+                self.core.errors.record("the archive's client was closed: the archive ends")
+                self.stage = ArchiveStage.CLOSING
+            return 0
+        try:
+            return sum(invoker.invoke() for invoker in self._invokers)
+        except AerowireError as error:  # the client has just ended
+            self.core.errors.record(error)
+            return 1
 
     def _handle_events(self) -> int:
         events: list[AgentEvent] = self.core.agent_events.poll(_EVENTS_PER_CYCLE)

@@ -38,14 +38,6 @@ def is_frame_at(file: OpenFile, entry: RecordingEntry, offset: int, position: in
     )
 
 
-def erase_tail(file: OpenFile, offset: int, segment_length: int, sync_level: int) -> None:
-    """Make everything from an offset on zeros, and leave the file as long as a segment is."""
-    file.truncate(offset)
-    file.truncate(segment_length)
-    if sync_level:
-        file.sync()
-
-
 def start_of_segment(file: OpenFile, entry: RecordingEntry, segment_position: int) -> int:
     """Return the position of the first frame in a segment file that is to be attached. Raises RequestRefusedError."""
     offset = _first_frame_offset(file, entry.term_buffer_length)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerowire.archive.conductor.segment_files import erase_tail, is_frame_at, segment_names_of
+from aerowire.archive.conductor.segment_files import is_frame_at, segment_names_of
 from aerowire.archive.control.refusals import RequestRefusedError
+from aerowire.archive.files.segments import cut_segment
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
@@ -42,7 +43,9 @@ class Truncation:
         self._core.catalog.set_stop_position(entry.recording_id, position)
         if is_cut:
             with self._core.ports.files.open(self._core.directory / segment_name(entry.recording_id, base), writable=True) as file:
-                erase_tail(file, position - base, entry.segment_length, self._core.context.file_sync_level)
+                cut_segment(file, position - base, entry.segment_length)
+                if self._core.context.file_sync_level:
+                    file.sync()
         self._deletions.answer(
             session,
             request.correlation_id,

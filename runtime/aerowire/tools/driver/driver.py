@@ -5,19 +5,15 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import select
-import signal
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of
 
 if TYPE_CHECKING:
-    from aerowire.codecs.tables.option import Option
     from aerowire.driver.context import Context
 
 _THREADING = ("dedicated", "shared_network", "shared")
@@ -68,28 +64,13 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.set_defaults(run=run, is_endless=lambda _arguments: True)
 
 
-class _StopPipe:
-    """Signals as bytes of a pipe. The driver is ended between two of its steps, never within one.
-
-    A handler only writes: an event or a lock that it shared with the thread it interrupts could stop both for ever.
-    """
-
-    def __init__(self) -> None:
-        self.reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        try:
-            os.write(self._writer, b"\0")
-        except BlockingIOError:
-            return  # it is full of reasons to stop already
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run a driver; returns 0 when it was ended in order, 1 when its capture is not complete."""
     if arguments.options:
-        _list_options()
+        from aerowire.codecs.tables.options import OPTIONS
+        from aerowire.tools.option_listing import print_options
+
+        print_options(OPTIONS, "driver")
         return 0
     from aerowire.base.errors import AerowireError
     from aerowire.base.text import printable
@@ -98,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.driver.spawned import ERROR_MARK
     from aerowire.system.bus_error import explain_bus_errors, survive_bus_errors
     from aerowire.tools.exit_codes import USAGE
+    from aerowire.tools.stopping import StopPipe, is_stopped
     from aerowire.tools.terminal.figures import printable_error
 
     survive_bus_errors()
@@ -107,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         properties = _properties(arguments)
         with _capture_reader(arguments.capture):
             # BEFORE the driver starts: a client that sees its directory may end it at once.
-            stop = _StopPipe()
+            stop = StopPipe()
             context = Context(properties=properties, capture=arguments.capture, capture_overwrite=arguments.capture_overwrite)
             _check_runs_by_itself(context)
             driver = MediaDriver(context)
@@ -125,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print(printable(f"{name}={value}"))
         print(f"aerowire driver: pid {os.getpid()}, {context.threading_mode.value}, in {printable(str(driver.aeron_dir))}", flush=True)
         ends = [stop.reader, *_spawner(arguments)]
-        while not _is_stopped(ends) and not driver.wait_for_termination(0):
+        while not is_stopped(ends, _WAIT_S) and not driver.wait_for_termination(0):
             continue
     try:
         driver.check_capture()
@@ -148,28 +130,6 @@ def _capture_reader(path: str | None) -> Iterator[None]:
     finally:
         if descriptor >= 0:
             os.close(descriptor)
-
-
-def _list_options() -> None:
-    from aerowire.codecs.tables.options import OPTIONS
-
-    for option in OPTIONS.values():
-        if "driver" in option.scopes:
-            default = f"that of {OPTIONS[option.default_of].property}" if option.default_of else _written(option)
-            print(f"{option.property}={default}\n    {option.description}")
-
-
-def _written(option: Option) -> str:
-    from aerowire.base.units import format_duration, format_size
-
-    value = option.default
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int) and option.kind in {"size", "duration_ns"}:
-        return format_size(value) if option.kind == "size" else format_duration(value)
-    return str(value)
 
 
 def _properties(arguments: argparse.Namespace) -> dict[str, str]:
@@ -206,7 +166,3 @@ def _check_runs_by_itself(context: Context) -> None:
 def _spawner(arguments: argparse.Namespace) -> list[int]:
     # A spawning process holds the other end of a pipe; the system closes it however that process ends.
     return [0] if arguments.spawned and stat.S_ISFIFO(os.fstat(0).st_mode) else []
-
-
-def _is_stopped(ends: list[int]) -> bool:
-    return any(end != 0 or not os.read(0, 1) for end in select.select(ends, [], [], _WAIT_S)[0])

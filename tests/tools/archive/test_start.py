@@ -1,0 +1,68 @@
+"""`aerowire archive start`: an archive in a process of its own, ended in order or with its driver."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aerowire.archive import AeronArchive
+from aerowire.tools.main import main
+from tests.support.processes import LIMIT_S, Process, Workshop, open_workshop, wait_for_driver
+
+LOCAL = "aeron:ipc?term-length=64k"
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
+    with open_workshop(tmp_path) as workshop:
+        yield workshop
+
+
+def start(workshop: Workshop, driver_directory: Path, directory: Path, *more: str) -> Process:
+    arguments = ("--dir", str(driver_directory), "--archive-dir", str(directory), "--threading", "shared", *more)
+    process = workshop.start("archive", [sys.executable, "-m", "aerowire.tools.main", "archive", "start", *arguments])
+    assert process.line(LIMIT_S).startswith(f"aerowire archive: pid {process.popen.pid}, SHARED, id ")
+    return process
+
+
+def test_serves_until_it_is_told_to_end_and_starts_again(workshop: Workshop, tmp_path: Path) -> None:
+    directory = workshop.directory()
+    driver = workshop.driver(directory, {"aeron.threading.mode": "SHARED"})
+    wait_for_driver(directory, driver)
+    local = ("-Daeron.archive.control.channel.enabled=false", "--replication", "aeron:udp?endpoint=127.0.0.1:0", "--idle", "yield")
+    for _ in range(2):
+        archive = start(workshop, directory, tmp_path / "archive", *local)
+        with AeronArchive.connect(aeron_dir=directory, control_request_channel=LOCAL, control_response_channel=LOCAL) as client:
+            assert client.list_recordings() == []
+        archive.popen.terminate()
+        assert archive.popen.wait(LIMIT_S) == 0, archive.said()
+
+
+def test_ends_with_its_driver(workshop: Workshop, tmp_path: Path) -> None:
+    directory = workshop.directory()
+    driver = workshop.driver(directory, {"aeron.threading.mode": "SHARED"})
+    wait_for_driver(directory, driver)
+    control = ("--control", "aeron:udp?endpoint=127.0.0.1:0", "--replication", "aeron:udp?endpoint=127.0.0.1:0")
+    archive = start(workshop, directory, tmp_path / "archive", *control)
+    driver.popen.terminate()
+    assert archive.popen.wait(LIMIT_S) == 1, archive.said()
+    assert "the media driver has shut down" in archive.said()
+
+
+def test_refuses_to_run_without_what_it_needs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["archive", "start", "--dir", str(tmp_path)]) == 2
+    assert "aeron.archive.control.channel is not set" in capsys.readouterr().err
+    needed = ["--control", "aeron:udp?endpoint=127.0.0.1:0", "--replication", "aeron:udp?endpoint=127.0.0.1:0"]
+    assert main(["archive", "start", "--dir", str(tmp_path), *needed, "-Daeron.archive.threading.mode=INVOKER"]) == 2
+    assert "an archive without threads needs a program that invokes it" in capsys.readouterr().err
+
+
+def test_lists_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["archive", "start", "--options"]) == 0
+    output = capsys.readouterr().out
+    assert "aeron.archive.segment.file.length=128m\n" in output
+    assert "aeron.archive.replay.linger.timeout=that of aeron.publication.linger.timeout\n" in output
+    assert "aeron.archive.control.channel=\n" in output
