@@ -78,7 +78,7 @@ class ArchiveConductor(Agent):
         deletions = Deletions(core)
         self.recordings = Recordings(core, deletions)
         self.replays = Replays(core, self.recordings, deletions, tokens)
-        self.replications = Replications()
+        self.replications = Replications(core, self.recordings, self._next_id)
         operations = Operations(
             recordings=self.recordings,
             replays=self.replays,
@@ -109,6 +109,9 @@ class ArchiveConductor(Agent):
             self._sleeper.start_over()
         return work
 
+    def _next_id(self) -> int:
+        return self.control_sessions.next_id()
+
     def next_deadline_ns(self) -> int:
         """Return now: what clients and driver do is looked for by polling."""
         return self.core.ports.clock.now_ns()
@@ -136,6 +139,7 @@ class ArchiveConductor(Agent):
             self._attempt(self.core.recording_events.close)
 
     def _proceed_closing(self) -> int:
+        self.replications.stop_all()
         self.recordings.stop_all("archive closed")
         self.replays.abort(None, "archive closed")
         if self.recordings.has_active or self.replays.has_active:

@@ -60,7 +60,7 @@ class Recordings:
         self._core.check_storage_space()
         self._subscribe(session, request)
 
-    def extend(self, session: ControlSession, request: ExtendRecording) -> None:
+    def extend(self, session: ControlSession, request: ExtendRecording) -> RecordingSubscription:
         """Subscribe to a channel and let its image extend a recording; the response follows when the driver has answered."""
         self._check_count("reached at")
         entry = self._core.entry_of(request.recording_id)
@@ -74,7 +74,7 @@ class Recordings:
         if self._deletions.reaches(entry.recording_id, entry.stop_position):
             raise RequestRefusedError(f"cannot extend recording {entry.recording_id} due to an outstanding delete operation")
         self._core.check_storage_space()
-        self._subscribe(session, request)
+        return self._subscribe(session, request)
 
     def stop(self, session: ControlSession, request: archive.StopRecordingRequest) -> None:
         """End the recordings of a channel and stream."""
@@ -83,7 +83,7 @@ class Recordings:
             raise RequestRefusedError(
                 f"no recording found for streamId={request.stream_id} channel={request.channel}", ArchiveErrorCode.UNKNOWN_SUBSCRIPTION
             )
-        self._leave(found, "stop recording")
+        self.leave(found, "stop recording")
         session.send_ok(request.correlation_id)
 
     def stop_subscription(self, session: ControlSession, request: archive.StopRecordingSubscriptionRequest) -> None:
@@ -98,7 +98,7 @@ class Recordings:
         """End the recordings of a subscription; return whether there is one."""
         found = next((found for found in self.subscriptions if found.registration_id == subscription_id), None)
         if found is not None:
-            self._leave(found, "stop recording")
+            self.leave(found, "stop recording")
         return found is not None
 
     def stop_by_identity(self, session: ControlSession, request: archive.StopRecordingByIdentityRequest) -> None:
@@ -133,7 +133,7 @@ class Recordings:
     def stop_all(self, reason: str) -> None:
         """Let all recordings end, and record nothing new: the archive closes."""
         for found in list(self._subscriptions.values()):
-            self._leave(found, reason)
+            self.leave(found, reason)
         for recording in list(self._active.values()):
             if recording.native is None:
                 recording.abandon()
@@ -151,7 +151,7 @@ class Recordings:
         if self.count >= most:
             raise RequestRefusedError(f"max concurrent recordings {words} {most}", ArchiveErrorCode.MAX_RECORDINGS)
 
-    def _subscribe(self, session: ControlSession, request: StartRecording | ExtendRecording) -> None:
+    def _subscribe(self, session: ControlSession, request: StartRecording | ExtendRecording) -> RecordingSubscription:
         try:
             uri = channels.parse_channel(request.channel)
             channel = channels.recording_channel(uri, request.source_location)
@@ -164,13 +164,15 @@ class Recordings:
                 f"recording exists for streamId={request.stream_id} channel={request.channel}", ArchiveErrorCode.ACTIVE_SUBSCRIPTION
             )
         adding = RetriedRequest(lambda: self._core.aeron.async_add_subscription(channel, request.stream_id))
-        self._subscriptions[key] = RecordingSubscription(key, channel, stripped, request, session, adding)
+        found = RecordingSubscription(key, channel, stripped, request, session, adding)
+        self._subscriptions[key] = found
+        return found
 
     def _look_at(self, found: RecordingSubscription) -> int:
         if found.subscription is None:
             return self._await_subscription(found)
         if found.subscription.is_closed:
-            self._leave(found, "the subscription was closed")
+            self.leave(found, "the subscription was closed")
             return 1
         images = found.new_images()
         for image in images:
@@ -190,7 +192,7 @@ class Recordings:
         found.session.send_ok(found.request.correlation_id, found.registration_id)
         return 1
 
-    def _leave(self, found: RecordingSubscription, reason: str) -> None:
+    def leave(self, found: RecordingSubscription, reason: str) -> None:
         """Stop the recordings of a subscription, and close it once they have ended."""
         for recording in found.recordings:
             recording.stop(reason)
@@ -212,7 +214,7 @@ class Recordings:
         found = recording.subscription
         found.recordings.remove(recording)
         if found.is_listed and found.request.is_auto_stop:
-            self._leave(found, "close recording session")
+            self.leave(found, "close recording session")
         elif not found.is_listed and not found.recordings:
             self._leaving.remove(found)
             found.close()
@@ -239,7 +241,7 @@ class Recordings:
             self._core.count(self._core.recording_sessions, 1)
             return
         if request.is_auto_stop:
-            self._leave(found, "the image cannot be recorded")
+            self.leave(found, "the image cannot be recorded")
 
     def _added(self, found: RecordingSubscription, image: Image) -> RecordingEntry:
         catalog = self._core.catalog

@@ -1,25 +1,94 @@
-"""Replications of recordings of other archives: none is served yet, and each request for one is refused."""
+"""Replications of recordings of other archives: which are asked for, which are going on. Aeron: ArchiveConductor."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from aerowire.archive.conductor import channels
+from aerowire.archive.conductor.replication_session import ReplicationSession
 from aerowire.archive.control.refusals import RequestRefusedError
+from aerowire.archive.control.requests import NULL_VALUE
+from aerowire.base.channel_uri import ChannelUri
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 
 if TYPE_CHECKING:
+    from aerowire.archive.conductor.core import ArchiveCore
+    from aerowire.archive.conductor.recordings import Recordings
     from aerowire.archive.control.control_session import ControlSession
     from aerowire.archive.control.requests import Replicate
     from aerowire.codecs.flyweights import archive
+    from aerowire.recordings.catalog_entry import RecordingEntry
 
 
 class Replications:
     """The table of replications. The conductor's thread."""
 
-    def replicate(self, _session: ControlSession, request: Replicate) -> None:
-        """Refuse to copy a recording of another archive."""
-        raise RequestRefusedError(f"cannot replicate recording {request.src_recording_id}: replication is not served")
+    def __init__(self, core: ArchiveCore, recordings: Recordings, next_id: Callable[[], int]) -> None:
+        """`next_id` gives the id of each, which no control session has."""
+        self._core = core
+        self._recordings = recordings
+        self._next_id = next_id
+        self._sessions: dict[int, ReplicationSession] = {}
 
-    def stop(self, _session: ControlSession, request: archive.StopReplicationRequest) -> None:
-        """Refuse to end a replication that there is not."""
-        raise RequestRefusedError(f"unknown replication id {request.replication_id}", ArchiveErrorCode.UNKNOWN_REPLICATION)
+    def replicate(self, session: ControlSession, request: Replicate) -> None:
+        """Begin to copy a recording of another archive; the response is the replication's id, and signals tell how it goes."""
+        channel = request.replication_channel or self._core.context.replication_channel
+        if channels.parse_channel(channel).get("control-mode") == channels.CONTROL_MODE_RESPONSE:
+            _check_response_channel(request)
+        self._forget_done()
+        replication_id = self._next_id()
+        replication = ReplicationSession(
+            self._core,
+            self._recordings,
+            session,
+            request,
+            replication_id,
+            self._destination(request.dst_recording_id),
+            replication_channel=channel,
+            response_channel=self._response_channel(),
+        )
+        self._sessions[replication_id] = replication
+        self._core.sessions.add(replication)
+        session.send_ok(request.correlation_id, replication_id)
+
+    def stop(self, session: ControlSession, request: archive.StopReplicationRequest) -> None:
+        """End a replication, and the recording that it extends."""
+        self._forget_done()
+        found = self._sessions.pop(request.replication_id, None)
+        if found is None:
+            raise RequestRefusedError(f"unknown replication id {request.replication_id}", ArchiveErrorCode.UNKNOWN_REPLICATION)
+        found.abort("stop replication")
+        session.send_ok(request.correlation_id)
+
+    def stop_all(self) -> None:
+        """End all replications: the archive closes."""
+        for replication in self._sessions.values():
+            replication.abort("archive closed")
+
+    def _destination(self, recording_id: int) -> RecordingEntry | None:
+        """Return the recording that is to hold the copy, None for a new one. Raises RequestRefusedError."""
+        if recording_id == NULL_VALUE:
+            return None
+        entry = self._core.catalog.entry(recording_id)
+        if entry is None:
+            raise RequestRefusedError(f"unknown destination recording id {recording_id}", ArchiveErrorCode.UNKNOWN_RECORDING)
+        if entry.is_active or self._recordings.active(recording_id) is not None:
+            raise RequestRefusedError(f"cannot replicate to active recording {recording_id}", ArchiveErrorCode.ACTIVE_RECORDING)
+        return entry
+
+    def _response_channel(self) -> str:
+        """Return the channel on which another archive responds: on the host of the control channel, or of what is replicated."""
+        context = self._core.context
+        control = context.control_channel if context.control_channel_enabled else context.replication_channel
+        return channels.response_endpoint_of(control) if "endpoint" in ChannelUri.parse(control) else control
+
+    def _forget_done(self) -> None:
+        self._sessions = {key: found for key, found in self._sessions.items() if not found.is_done}
+
+
+def _check_response_channel(request: Replicate) -> None:
+    if request.live_destination:
+        raise RequestRefusedError("response channels can't be used with live destinations")
+    if request.channel_tag_id != NULL_VALUE or request.subscription_tag_id != NULL_VALUE:
+        raise RequestRefusedError("response channels can't be used with tagged replication")
