@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,6 @@ class ArchiveNode:
 
 def start_archive(scenario: Scenario, side: Side, driver: Driver, properties: Mapping[str, str] | None = None) -> ArchiveNode:
     """Start an archive on a running driver. Clients wait until it listens."""
-    assert side == "official", "an archive of ours has its command to come"
     channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
     directory = scenario.bench.workshop.memory / f"archive-{len(scenario.bench.workshop.processes)}"
     given = {
@@ -68,8 +68,12 @@ def start_archive(scenario: Scenario, side: Side, driver: Driver, properties: Ma
         "aeron.archive.threading.mode": "SHARED",
         **(properties or {}),
     }
-    command = scenario.bench.java.command("io.aeron.archive.Archive", properties=given)
-    return ArchiveNode(side, driver, scenario.bench.workshop.start("official archive", command), directory, channel)
+    if side == "official":
+        command = scenario.bench.java.command("io.aeron.archive.Archive", properties=given)
+    else:
+        definitions = (f"-D{name}={value}" for name, value in given.items())
+        command = [sys.executable, "-m", "aerowire.tools.main", "archive", "start", *definitions]
+    return ArchiveNode(side, driver, scenario.bench.workshop.start(f"{side} archive", command), directory, channel)
 
 
 def finish(scenario: Scenario, *nodes: ArchiveNode) -> None:

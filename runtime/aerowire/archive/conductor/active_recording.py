@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aerowire.archive.agents.events import RecordingEnded
     from aerowire.archive.conductor.core import ArchiveCore
     from aerowire.archive.conductor.recording_subscription import RecordingSubscription
+    from aerowire.archive.control.control_session import ControlSession
     from aerowire.client.handles.counter import Counter
     from aerowire.client.subscriptions.image import Image
     from aerowire.recordings.catalog_entry import RecordingEntry
@@ -60,6 +61,7 @@ class ActiveRecording:
         self._join_position = image.join_position
         self._progress_position = image.join_position
         self._stop_reason = ""
+        self._stop_responses: list[tuple[ControlSession, int, int]] = []
         self._counter: Counter | None = None
         spec = archive_counters.recording_position(
             core.archive_id,
@@ -93,6 +95,10 @@ class ActiveRecording:
             self._stop_reason = reason
             if self.native is not None and self.state is RecordingState.RECORDING:
                 self._core.recorder.stop(self.native)
+
+    def respond_when_ended(self, session: ControlSession, correlation_id: int, relevant_id: int) -> None:
+        """Let the request that has stopped the recording be answered once the catalog says where it ends."""
+        self._stop_responses.append((session, correlation_id, relevant_id))
 
     def on_ended(self, ended: RecordingEnded) -> None:
         """The recorder has given image and counter back, and everything up to a position is written."""
@@ -164,6 +170,8 @@ class ActiveRecording:
             core.errors.record(reason)
             self.subscription.session.send_error(self.subscription.request.correlation_id, reason, error_code)
         self._publish_stop(position)
+        for session, correlation_id, relevant_id in self._stop_responses:
+            session.send_ok(correlation_id, relevant_id)
         self._send_signal(RecordingSignal.STOP, position)
         if self._counter is not None and not self._counter.is_closed:
             self._counter.close()

@@ -83,33 +83,28 @@ class Recordings:
             raise RequestRefusedError(
                 f"no recording found for streamId={request.stream_id} channel={request.channel}", ArchiveErrorCode.UNKNOWN_SUBSCRIPTION
             )
-        self.leave(found, "stop recording")
-        session.send_ok(request.correlation_id)
+        self._stop(found, session, request.correlation_id)
 
     def stop_subscription(self, session: ControlSession, request: archive.StopRecordingSubscriptionRequest) -> None:
         """End the recordings of a subscription."""
-        if not self.stop_by_subscription_id(request.subscription_id):
+        found = next((found for found in self.subscriptions if found.registration_id == request.subscription_id), None)
+        if found is None:
             raise RequestRefusedError(
                 f"no recording subscription found for subscriptionId={request.subscription_id}", ArchiveErrorCode.UNKNOWN_SUBSCRIPTION
             )
-        session.send_ok(request.correlation_id)
-
-    def stop_by_subscription_id(self, subscription_id: int) -> bool:
-        """End the recordings of a subscription; return whether there is one."""
-        found = next((found for found in self.subscriptions if found.registration_id == subscription_id), None)
-        if found is not None:
-            self.leave(found, "stop recording")
-        return found is not None
+        self._stop(found, session, request.correlation_id)
 
     def stop_by_identity(self, session: ControlSession, request: archive.StopRecordingByIdentityRequest) -> None:
         """End one recording, and listen for no more images of its subscription; the relevant id says whether it was being written."""
         self._core.entry_of(request.recording_id)
         recording = self._active.get(request.recording_id)
         is_found = recording is not None and recording.subscription.is_listed
-        if recording is not None:
+        if recording is None:
+            session.send_ok(request.correlation_id)
+        else:
+            recording.respond_when_ended(session, request.correlation_id, int(is_found))
             recording.stop("stop recording by identity")
             self._unlist(recording.subscription)
-        session.send_ok(request.correlation_id, int(is_found))
 
     # ---- cycle
 
@@ -191,6 +186,14 @@ class Recordings:
             return 0
         found.session.send_ok(found.request.correlation_id, found.registration_id)
         return 1
+
+    def _stop(self, found: RecordingSubscription, session: ControlSession, correlation_id: int) -> None:
+        """Stop the recordings of a subscription; the response follows when the last of them has ended."""
+        if found.recordings:
+            found.recordings[-1].respond_when_ended(session, correlation_id, 0)
+        else:
+            session.send_ok(correlation_id)
+        self.leave(found, "stop recording")
 
     def leave(self, found: RecordingSubscription, reason: str) -> None:
         """Stop the recordings of a subscription, and close it once they have ended."""

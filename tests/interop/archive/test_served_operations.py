@@ -1,0 +1,47 @@
+"""Every operation and every refusal of our archive: the official client, and ours, get what the official archive gives them."""
+
+from __future__ import annotations
+
+import pytest
+
+from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+from tests.interop.archive.nodes import start_archive
+from tests.interop.archive.operations import Operations
+from tests.interop.archive.test_operations import finish, official_outcome, response_channel
+from tests.interop.harness import Side
+from tests.interop.scenarios import Scenario
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+# The official archive gives this error no code of its own.
+BETTER = {"replay from within a frame": f"error {ArchiveErrorCode.INVALID_POSITION}"}
+
+
+@pytest.mark.parametrize("transport", ["udp", "ipc"])
+@pytest.mark.parametrize("driver_side", ["official", "aerowire"])
+def test_the_official_client_gets_what_the_official_archive_gives(scenario: Scenario, driver_side: Side, transport: str) -> None:
+    scenario.feature(f"Archive by {transport}: every operation and refusal, of the official client")
+    official = start_archive(scenario, "official", scenario.driver("official"))
+    ours = start_archive(scenario, "aerowire", scenario.driver(driver_side))
+    expected = official_outcome(scenario, official, transport)
+    found = official_outcome(scenario, ours, transport)
+    assert found == [(name, BETTER.get(name, result)) for name, result in expected]
+    assert len(found) > 80
+    scenario.observed(f"{len(found)} operations, of which {sum(result.startswith('error') for _, result in found)} were refused")
+    finish(scenario, ours, official)
+
+
+@pytest.mark.parametrize("transport", ["udp", "ipc"])
+def test_our_client_gets_the_same_from_both_archives(scenario: Scenario, transport: str) -> None:
+    scenario.feature(f"Archive by {transport}: every operation and refusal, of our client")
+    nodes = [start_archive(scenario, side, scenario.driver("aerowire")) for side in ("aerowire", "official")]
+    found, expected = (
+        Operations(
+            lambda node=node, **options: node.connect(transport, **options),
+            source=node.control_channel,
+            response=response_channel(transport) or None,
+        ).run()
+        for node in nodes
+    )
+    assert found == [(name, BETTER.get(name, result)) for name, result in expected]
+    finish(scenario, *nodes)
