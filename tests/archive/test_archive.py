@@ -22,7 +22,8 @@ from aerowire.codecs.tables.archive_options import OPTIONS
 from aerowire.driver import MediaDriver
 from aerowire.ipc.broadcast import BroadcastReceiver
 from aerowire.ipc.error_log import read_errors
-from tests.archive.conductor.conftest import CHANNEL, PAYLOAD, STREAM_ID, Rig
+from tests.archive.conductor.conftest import CHANNEL, FRAME_LENGTH, PAYLOAD, STREAM_ID, Rig
+from tests.archive.conductor.test_replays import read, replay
 from tests.support.waiting import wait_until
 
 OPTIONS_NEEDED: dict[str, Any] = {
@@ -149,6 +150,21 @@ def test_what_happens_is_noted_in_the_event_log(tmp_path: Path) -> None:
     states = [StateEventDecoder(body).text for code, body in records if code == ArchiveEventCode.RECORDING_SESSION_STATE_CHANGE]
     assert states[0].startswith('{"old_state": "INIT", "new_state": "RECORDING", "recording_id": 0, "position": 0')
     assert states[-1].startswith('{"old_state": "INACTIVE", "new_state": "STOPPED"')
+    rig.close()
+
+
+@pytest.mark.parametrize("name", ["org.agrona.checksum.Crc32", "org.agrona.checksum.Crc32c"])
+def test_checksums_are_written_with_recordings_and_verified_in_replays(tmp_path: Path, name: str) -> None:
+    rig = Rig(tmp_path / "archive", record_checksum=name, replay_checksum=name, file_sync_level=1)
+    recording_id, _ = rig.record(100)
+    assert len(read(rig, replay(rig, recording_id), 100)) == 100
+    path = rig.directory / f"{recording_id}-0.rec"
+    content = bytearray(path.read_bytes())
+    content[5 * FRAME_LENGTH + 40] ^= 1
+    path.write_bytes(content)
+    subscription = replay(rig, recording_id)
+    rig.run(lambda: subscription.poll(lambda *_: None) == 0 and rig.failures)
+    assert f"checksum of the frame at segmentOffset={5 * FRAME_LENGTH}" in str(rig.failures[0])
     rig.close()
 
 

@@ -45,6 +45,7 @@ COMMANDS: dict[str, list[tuple[list[str], bool]]] = {
     "events": [(["--all", "--once"], True), (["--all", "--once", "--json"], True)],
     "doctor": [(["--seconds", "0.1"], True), (["--seconds", "0.1", "--json"], True)],
     "driver": [(["-Daeron.threading.mode=" + HOSTILE], True)],
+    "archive start": [(["--control", HOSTILE, "--replication", "aeron:ipc"], True)],
     "publish": [(["--wait", "0.1", "aeron:ipc?alias=" + ASCII, "9"], True), (["bad:" + HOSTILE, "9"], True)],
     "subscribe": [(["--wait", "0.1", "aeron:ipc?alias=" + ASCII, "9"], True)],
     "file send": [(["--wait", "0.1", str(Path(__file__)), "--channel", "bad:" + HOSTILE], True)],

@@ -125,6 +125,8 @@ class ArchiveBuild:
         self._aeron = aeron
         self._archive_id = aeron.client_id if context.archive_id == _ARCHIVE_ID_OF_CLIENT else context.archive_id
         self._events = ArchiveEvents()
+        self._record_checksum = checksum_named(context.record_checksum)
+        self._replay_checksum = checksum_named(context.replay_checksum)
         self._id_check = ArchiveIdCheck(aeron.counters_reader, self._archive_id)
         self._request: ResourceRequest | None = None
         self._findings: list[Finding] = []
@@ -150,7 +152,7 @@ class ArchiveBuild:
                 ports.files,
                 capacity=context.catalog_capacity,
                 sync_level=context.catalog_file_sync_level,
-                checksum=checksum_named(context.record_checksum),
+                checksum=self._record_checksum,
                 on_resize=self._note_resize,
             )
         except BaseException:
@@ -158,7 +160,7 @@ class ArchiveBuild:
             raise
         opened = ArchiveFiles(catalog, mark_file, event_log)
         try:
-            recovered = recover_recordings(catalog, ports.clock.now_ms(), checksum_named(context.record_checksum))
+            recovered = recover_recordings(catalog, ports.clock.now_ms(), self._record_checksum)
             self._findings = [*catalog.findings, *recovered]
         except BaseException:
             opened.close()
@@ -232,9 +234,15 @@ class ArchiveBuild:
             recorder=RecorderProxy(recorder),
             replayer=ReplayerProxy(replayer),
             recording_settings=RecordingSettings(
-                ports.files, directory, file_io_max_length=context.file_io_max_length, sync_level=context.file_sync_level
+                ports.files,
+                directory,
+                file_io_max_length=context.file_io_max_length,
+                sync_level=context.file_sync_level,
+                checksum=self._record_checksum,
             ),
-            replay_settings=ReplaySettings(ports.files, directory, file_io_max_length=context.file_io_max_length),
+            replay_settings=ReplaySettings(
+                ports.files, directory, file_io_max_length=context.file_io_max_length, checksum=self._replay_checksum
+            ),
             recording_events=None if found.recording_events is None else RecordingEventsProxy(found.recording_events),
             control_sessions=counters[CounterType.ARCHIVE_CONTROL_SESSIONS],
             recording_sessions=counters[CounterType.ARCHIVE_RECORDING_SESSION_COUNT],
