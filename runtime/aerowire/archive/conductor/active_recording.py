@@ -119,7 +119,7 @@ class ActiveRecording:
             self._counter = self._adding_counter.result()
             self._counter.value = self._join_position
         except Exception as error:  # without a counter nothing can be recorded
-            self._core.errors.record(error)
+            self._core.errors.record(error, key=("position counter", type(error)))
             self._end(self._join_position, f"position counter cannot be added: {error}", ArchiveErrorCode.GENERIC)
             return 1
         self._send_signal(self._signal, self._join_position)
@@ -167,7 +167,7 @@ class ActiveRecording:
         self._go_to(RecordingState.INACTIVE, reason, position)
         core.catalog.recording_stopped(self.recording_id, position, core.time.now_ms)
         if error_code is not None:
-            core.errors.record(reason)
+            core.errors.record(reason, key=("recording failed", error_code))
             self.subscription.session.send_error(self.subscription.request.correlation_id, reason, error_code)
         self._publish_stop(position)
         for session, correlation_id, relevant_id in self._stop_responses:

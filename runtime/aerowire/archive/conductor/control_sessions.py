@@ -66,7 +66,7 @@ class ControlSessions:
             try:
                 work += session.do_work()
             except Exception as error:  # it has ended the session
-                self._core.errors.record(error)
+                self._core.errors.record(error, key=("control session", type(error)))
             if session.is_done:
                 self._close(session)
                 work += 1

@@ -64,7 +64,7 @@ class CreateReplayPublicationSession:
         try:
             return self._create()
         except Exception as error:  # told to the client
-            self._core.errors.record(error)
+            self._core.errors.record(error, key=("replay publication", type(error)))
             self._fail(f"failed to create replay publication: {error}")
             return 1
 

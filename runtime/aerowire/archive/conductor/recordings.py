@@ -178,7 +178,7 @@ class Recordings:
         try:
             found.subscription = found.adding.poll(self._core.time.now_ms)
         except Exception as error:  # told to the client
-            self._core.errors.record(error)
+            self._core.errors.record(error, key=("recording subscription", type(error)))
             self._unlist(found)
             found.session.send_error(found.request.correlation_id, str(error))
             return 1
@@ -232,10 +232,10 @@ class Recordings:
             else:
                 entry, signal = self._added(found, image), RecordingSignal.START
         except RequestRefusedError as refusal:
-            self._core.errors.warn(refusal.what)
+            self._core.errors.record(f"WARN - {refusal.what}", key=("image not recorded", refusal.code))
             found.session.send_error(request.correlation_id, refusal.what, refusal.code)
         except Exception as error:  # the catalog cannot be written: told to the client
-            self._core.errors.record(error)
+            self._core.errors.record(error, key=("image not recorded", type(error)))
             found.session.send_error(request.correlation_id, str(error))
         else:
             recording = ActiveRecording(self._core, entry, image, found, signal)

@@ -114,7 +114,7 @@ class ReplicationSession:
         except StopIteration:
             pass
         except Exception as error:  # told to the client
-            self._core.errors.record(error)
+            self._core.errors.record(error, key=("replication", type(error)))
             self._fail(error)
         return int(self.state is not state)
 

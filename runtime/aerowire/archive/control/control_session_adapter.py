@@ -85,8 +85,11 @@ class ControlSessionAdapter:
                 )
 
     def on_fragment(self, buffer: memoryview, offset: int, length: int, header: Header, /) -> None:
-        """Serve one message, assembled from its fragments."""
-        self.on_message(buffer[offset : offset + length], header.image)
+        """Serve one message, assembled from its fragments. Nothing that is raised goes further: it would end other clients' requests."""
+        try:
+            self.on_message(buffer[offset : offset + length], header.image)
+        except Exception as error:
+            self._report(error, ("request", type(error)))
 
     def on_message(self, message: memoryview, image: Image) -> None:
         """Serve one message that came by `image`."""
@@ -187,7 +190,7 @@ class ControlSessionAdapter:
         except RequestRefusedError as refusal:
             session.send_error(correlation_id, refusal.what, refusal.code)
         except Exception as error:  # told to the client; a bad request must not end the archive
-            self._report(error, None)
+            self._report(error, (route.operation, type(error)))
             session.send_error(correlation_id, str(error) or type(error).__name__)
 
     def _drop(self, image: Image, text: str, kind: Hashable) -> None:
