@@ -19,6 +19,7 @@ from aerowire.base.errors import (
 from aerowire.client import Aeron
 from aerowire.codecs.flyweights.events import ArchiveEventCode, CommandEventDecoder, StateEventDecoder
 from aerowire.codecs.tables.archive_options import OPTIONS
+from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver import MediaDriver
 from aerowire.ipc.broadcast import BroadcastReceiver
 from aerowire.ipc.error_log import read_errors
@@ -53,6 +54,13 @@ def test_records_and_replays_with_threads_of_its_own(tmp_path: Path, mode: str) 
         messages = client.replay(0, "aeron:ipc", 5).messages(timeout_ns="10s")
         assert [next(messages) for _ in range(100)] == [PAYLOAD] * 100
         assert read_errors(archive.conductor._mark_file.error_log_buffer) == []
+        cycles = {
+            found.label.split(" ")[0]: found.value
+            for found in aeron.counters_reader.for_each()
+            if found.type_id == CounterType.ARCHIVE_MAX_CYCLE_TIME
+        }
+        assert set(cycles) == {"archive-conductor", *({"archive-recorder", "archive-replayer"} if mode == "DEDICATED" else ())}
+        assert all(longest > 0 for longest in cycles.values())
         with pytest.raises(ClosedError, match="no invoker"):
             _ = archive.invoker
     assert archive.is_closed

@@ -38,7 +38,6 @@ def test_a_counter_refers_to_what_its_owner_says(aeron: Aeron) -> None:
         assert counter.reference_id == aeron.counters_reader.reference_id(counter.counter_id) == 77
 
 
-
 def test_a_counter_of_somebody_else_is_read_while_it_is_the_same(aeron: Aeron, driver: FakeDriver) -> None:
     counter = aeron.add_counter(1001, "mine")
     counter.value = 42

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from aerowire.agents.error_recorder import ErrorRecorder
 from aerowire.archive.agents.agent_events import AgentEvents
 from aerowire.archive.agents.agent_proxies import RecorderProxy, ReplayerProxy
+from aerowire.archive.agents.cycle_counters import CycleCounters
 from aerowire.archive.agents.recorder import Recorder
 from aerowire.archive.agents.recording_settings import RecordingSettings
 from aerowire.archive.agents.replay_settings import ReplaySettings
@@ -19,7 +20,7 @@ from aerowire.archive.agents.transfer_counters import TransferCounters
 from aerowire.archive.conductor.archive_conductor import ArchiveConductor
 from aerowire.archive.conductor.archive_id_check import ArchiveIdCheck
 from aerowire.archive.conductor.core import ArchiveCore
-from aerowire.archive.conductor.driver_resources import CONDUCTOR, DriverResources, ResourceRequest
+from aerowire.archive.conductor.driver_resources import CONDUCTOR, RECORDER, REPLAYER, DriverResources, ResourceRequest
 from aerowire.archive.conductor.duty_cycle import DutyCycleTracker
 from aerowire.archive.conductor.idle_sleeper import IdleSleeper
 from aerowire.archive.conductor.recording_events_proxy import RecordingEventsProxy
@@ -217,8 +218,10 @@ class ArchiveBuild:
         for finding in self._findings:
             errors.warn(str(finding))
         agent_events = AgentEvents()
-        recorder = Recorder(agent_events, ports.clock, _totals(found, "RECORDER", "WRITE"))
-        replayer = Replayer(agent_events, ports.clock, _totals(found, "REPLAYER", "READ"))
+        recorder_cycles = _cycles(found, RECORDER, context.recorder_cycle_threshold_ns)
+        replayer_cycles = _cycles(found, REPLAYER, context.replayer_cycle_threshold_ns)
+        recorder = Recorder(agent_events, ports.clock, _totals(found, "RECORDER", "WRITE"), recorder_cycles)
+        replayer = Replayer(agent_events, ports.clock, _totals(found, "REPLAYER", "READ"), replayer_cycles)
         directory = context.archive_path
         core = ArchiveCore(
             context=context,
@@ -267,6 +270,12 @@ def invokers_of(context: ArchiveContext, aeron: Aeron) -> list[Invoker]:
     """Return what does the work of client and driver, where the archive is to do it."""
     found = [context.media_driver_invoker, aeron.conductor_agent_invoker]
     return [invoker for invoker in found if invoker is not None]
+
+
+def _cycles(found: DriverResources, agent: str, threshold_ns: int) -> CycleCounters | None:
+    """Return the counters of an agent's cycles, where it has a thread of its own."""
+    counters = found.cycles.get(agent)
+    return None if counters is None else CycleCounters(LentCounter(counters[0]), LentCounter(counters[1]), threshold_ns)
 
 
 def _totals(found: DriverResources, agent: str, action: str) -> TransferCounters:

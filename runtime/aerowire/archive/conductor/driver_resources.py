@@ -34,7 +34,7 @@ SINGLE_COUNTERS = (
     CounterType.ARCHIVE_REPLAYER_TOTAL_READ_TIME,
 )
 _CYCLE_COUNTERS = (CounterType.ARCHIVE_MAX_CYCLE_TIME, CounterType.ARCHIVE_CYCLE_TIME_THRESHOLD_EXCEEDED)
-CONDUCTOR = "archive-conductor"
+CONDUCTOR, RECORDER, REPLAYER = "archive-conductor", "archive-recorder", "archive-replayer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _agents_of(context: ArchiveContext) -> dict[str, int]:
     """Return the agents with a thread of their own, or that run all, with their thresholds."""
     agents = {CONDUCTOR: context.conductor_cycle_threshold_ns}
     if context.threading_mode is ArchiveThreadingMode.DEDICATED:
-        agents |= {"archive-recorder": context.recorder_cycle_threshold_ns, "archive-replayer": context.replayer_cycle_threshold_ns}
+        agents |= {RECORDER: context.recorder_cycle_threshold_ns, REPLAYER: context.replayer_cycle_threshold_ns}
     return agents
 
 
