@@ -6,6 +6,7 @@ What it does is in the operations that it is made of; here they meet. Aeron: Arc
 from __future__ import annotations
 
 import enum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aerowire.archive.agents.events import RecordingEnded, ReplayStarted
@@ -109,9 +110,6 @@ class ArchiveConductor(Agent):
             self._sleeper.start_over()
         return work
 
-    def _next_id(self) -> int:
-        return self.control_sessions.next_id()
-
     def next_deadline_ns(self) -> int:
         """Return now: what clients and driver do is looked for by polling."""
         return self.core.ports.clock.now_ns()
@@ -163,7 +161,7 @@ class ArchiveConductor(Agent):
     def _handle_events(self) -> int:
         events: list[AgentEvent] = self.core.agent_events.poll(_EVENTS_PER_CYCLE)
         for event in events:
-            self._attempt(lambda event=event: self._on_event(event))  # type: ignore[misc]
+            self._attempt(partial(self._on_event, event))
         return len(events)
 
     def _on_event(self, event: AgentEvent) -> None:
@@ -180,6 +178,9 @@ class ArchiveConductor(Agent):
             action()
         except Exception as error:
             self.core.errors.record(error)
+
+    def _next_id(self) -> int:
+        return self.control_sessions.next_id()
 
     def _show_activity(self, now_ms: int) -> None:
         if now_ms >= self._mark_file_deadline_ms:
