@@ -173,6 +173,15 @@ def test_refuses_recordings_when_space_is_low(tmp_path: Path) -> None:
     rig.close()
 
 
+def test_a_start_that_is_stopped_before_the_driver_has_answered_is_refused(rig: Rig) -> None:
+    start, stop = rig.client.async_start_recording(CHANNEL, STREAM_ID), rig.client.async_stop_recording(CHANNEL, STREAM_ID)
+    rig.run(lambda: start.poll() and stop.poll())
+    stop.result()
+    with pytest.raises(ArchiveError, match="ended before the driver had answered: stop recording"):
+        start.result()
+    assert rig.client.start_recording(CHANNEL, STREAM_ID) > 0
+
+
 def test_stops_in_all_forms(rig: Rig) -> None:
     for stop in ("subscription", "channel", "identity"):
         subscription_id = rig.client.start_recording(CHANNEL, STREAM_ID)

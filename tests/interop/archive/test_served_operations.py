@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
-from tests.interop.archive.nodes import start_archive
+from tests.interop.archive.nodes import finish, start_archive
 from tests.interop.archive.operations import Operations
-from tests.interop.archive.test_operations import finish, official_outcome, response_channel
+from tests.interop.archive.test_operations import official_outcome, response_channel
 from tests.interop.harness import Side
 from tests.interop.scenarios import Scenario
 

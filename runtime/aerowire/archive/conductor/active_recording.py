@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from aerowire.archive.agents.agent_events import RecordingEnd
 from aerowire.archive.agents.recording_session import RecordingSession
 from aerowire.archive.conductor import archive_counters
+from aerowire.base.errors import AerowireError, ClosedError, FileError
 from aerowire.client.lending.lent_counter import LentCounter
 from aerowire.client.lending.lent_image import LentImage
 from aerowire.codecs.flyweights.archive import RecordingSignal
@@ -135,21 +136,29 @@ class ActiveRecording:
         if self._stop_reason or self._image.is_closed:
             self._end(self._join_position, self._stop_reason or "the image has gone")
         else:
-            self._record()
+            self._record(self._counter)
         return 1
 
-    def _record(self) -> None:
-        assert self._counter is not None
-        entry = self._entry
-        self.native = RecordingSession(
-            LentImage(self._image),
-            LentCounter(self._counter),
-            self._core.recording_settings,
-            recording_id=entry.recording_id,
-            start_position=entry.start_position,
-            term_length=entry.term_buffer_length,
-            segment_length=entry.segment_file_length,
-        )
+    def _record(self, counter: Counter) -> None:
+        """Lend image and counter to the recorder. The image may go at any time, with its stream or the client."""
+        loans: list[LentImage | LentCounter] = []
+        try:
+            loans += [image := LentImage(self._image), position := LentCounter(counter)]
+            self.native = RecordingSession(
+                image,
+                position,
+                self._core.recording_settings,
+                recording_id=self.recording_id,
+                start_position=self._entry.start_position,
+                term_length=self._entry.term_buffer_length,
+                segment_length=self._entry.segment_file_length,
+            )
+        except (AerowireError, ValueError) as error:
+            for loan in loans:
+                loan.return_now()
+            code = None if isinstance(error, ClosedError) else ArchiveErrorCode.GENERIC
+            self._end(self._join_position, f"the image cannot be recorded: {error}", code)
+            return
         self._core.recorder.add(self.native)
         self._go_to(RecordingState.RECORDING, "")
 
@@ -165,7 +174,10 @@ class ActiveRecording:
     def _end(self, position: int, reason: str, error_code: ArchiveErrorCode | None = None) -> None:
         core = self._core
         self._go_to(RecordingState.INACTIVE, reason, position)
-        core.catalog.recording_stopped(self.recording_id, position, core.time.now_ms)
+        try:
+            core.catalog.recording_stopped(self.recording_id, position, core.time.now_ms)
+        except FileError as error:  # the next start finds where the recording ended
+            core.errors.record(error, key=("recording stopped", error.errno))
         if error_code is not None:
             core.errors.record(reason, key=("recording failed", error_code))
             self.subscription.session.send_error(self.subscription.request.correlation_id, reason, error_code)
@@ -174,6 +186,7 @@ class ActiveRecording:
             session.send_ok(correlation_id, relevant_id)
         self._send_signal(RecordingSignal.STOP, position)
         if self._counter is not None and not self._counter.is_closed:
+            self._counter.take_back()
             self._counter.close()
         self._go_to(RecordingState.STOPPED, "", position)
 

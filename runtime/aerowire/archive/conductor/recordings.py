@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from aerowire.agents.error_recorder import is_storage_error
 from aerowire.archive.conductor import channels
 from aerowire.archive.conductor.active_recording import ActiveRecording
 from aerowire.archive.conductor.recording_subscription import RecordingSubscription
@@ -197,6 +198,8 @@ class Recordings:
 
     def leave(self, found: RecordingSubscription, reason: str) -> None:
         """Stop the recordings of a subscription, and close it once they have ended."""
+        if found.is_listed and found.subscription is None:
+            found.session.send_error(found.request.correlation_id, f"ended before the driver had answered: {reason}")
         for recording in found.recordings:
             recording.stop(reason)
         self._unlist(found)
@@ -236,7 +239,8 @@ class Recordings:
             found.session.send_error(request.correlation_id, refusal.what, refusal.code)
         except Exception as error:  # the catalog cannot be written: told to the client
             self._core.errors.record(error, key=("image not recorded", type(error)))
-            found.session.send_error(request.correlation_id, str(error))
+            code = ArchiveErrorCode.STORAGE_SPACE if is_storage_error(error) else ArchiveErrorCode.GENERIC
+            found.session.send_error(request.correlation_id, str(error), code)
         else:
             recording = ActiveRecording(self._core, entry, image, found, signal)
             found.recordings.append(recording)
