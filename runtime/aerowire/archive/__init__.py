@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aerowire.archive.archive import Archive
     from aerowire.archive.client.aeron_archive import AeronArchive
     from aerowire.archive.client.async_connect import AsyncConnect, ConnectState
     from aerowire.archive.client.composite_commands import ContinuedPublication
@@ -45,19 +46,37 @@ if TYPE_CHECKING:
     from aerowire.archive.client.replay_commands import OpenReplay
     from aerowire.archive.client.replay_merge import MergeState, ReplayMerge
     from aerowire.archive.client.segments import segment_file_base_position
+    from aerowire.archive.context import ArchiveContext, ArchiveThreadingMode
+    from aerowire.archive.control.authentication import Authenticator, ChallengeAuthenticator, SessionProxy, SimpleAuthenticator
+    from aerowire.archive.control.authorisation import (
+        ALLOW_ALL,
+        DENY_ALL,
+        AuthorisationRule,
+        AuthorisationService,
+        SimpleAuthorisationService,
+    )
     from aerowire.codecs.flyweights.archive.enums import RecordingSignal, SourceLocation
     from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 
 __all__ = [
+    "ALLOW_ALL",
+    "DENY_ALL",
     "FROM_LIVE",
     "FROM_START",
     "NULL_POSITION",
     "REPLAY_ALL_AND_FOLLOW",
     "REPLAY_ALL_AND_STOP",
     "AeronArchive",
+    "Archive",
     "ArchiveClientContext",
+    "ArchiveContext",
     "ArchiveErrorCode",
+    "ArchiveThreadingMode",
     "AsyncConnect",
+    "Authenticator",
+    "AuthorisationRule",
+    "AuthorisationService",
+    "ChallengeAuthenticator",
     "ConnectState",
     "ContinuedPublication",
     "CredentialsSupplier",
@@ -80,7 +99,10 @@ __all__ = [
     "ReplayMerge",
     "ReplayParams",
     "ReplicationParams",
+    "SessionProxy",
     "SessionState",
+    "SimpleAuthenticator",
+    "SimpleAuthorisationService",
     "SourceLocation",
     "describe_recording_counter",
     "find_counter_id_by_recording",
@@ -91,13 +113,24 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE = {
+    "aerowire.archive.archive": ("Archive",),
     "aerowire.archive.client.aeron_archive": ("AeronArchive",),
-    "aerowire.archive.client.async_connect": ("AsyncConnect", "ConnectState"),
+    "aerowire.archive.client.async_connect": (
+        "AsyncConnect",
+        "ConnectState",
+    ),
     "aerowire.archive.client.composite_commands": ("ContinuedPublication",),
     "aerowire.archive.client.context": ("ArchiveClientContext",),
     "aerowire.archive.client.control_session": ("SessionState",),
-    "aerowire.archive.client.credentials": ("CredentialsSupplier", "FixedCredentials"),
-    "aerowire.archive.client.descriptors": ("RecordingDescriptor", "RecordingSignalEvent", "RecordingSubscriptionDescriptor"),
+    "aerowire.archive.client.credentials": (
+        "CredentialsSupplier",
+        "FixedCredentials",
+    ),
+    "aerowire.archive.client.descriptors": (
+        "RecordingDescriptor",
+        "RecordingSignalEvent",
+        "RecordingSubscriptionDescriptor",
+    ),
     "aerowire.archive.client.parameters": (
         "NULL_POSITION",
         "REPLAY_ALL_AND_FOLLOW",
@@ -113,7 +146,12 @@ _NAMES_BY_MODULE = {
         "PersistentSubscriptionError",
     ),
     "aerowire.archive.client.persistent_subscription": ("PersistentSubscription",),
-    "aerowire.archive.client.recording_events": ("RecordingEventsPoller", "RecordingProgress", "RecordingStarted", "RecordingStopped"),
+    "aerowire.archive.client.recording_events": (
+        "RecordingEventsPoller",
+        "RecordingProgress",
+        "RecordingStarted",
+        "RecordingStopped",
+    ),
     "aerowire.archive.client.recording_pos": (
         "RecordingPosition",
         "describe_recording_counter",
@@ -123,9 +161,32 @@ _NAMES_BY_MODULE = {
         "recording_positions",
     ),
     "aerowire.archive.client.replay_commands": ("OpenReplay",),
-    "aerowire.archive.client.replay_merge": ("MergeState", "ReplayMerge"),
+    "aerowire.archive.client.replay_merge": (
+        "MergeState",
+        "ReplayMerge",
+    ),
     "aerowire.archive.client.segments": ("segment_file_base_position",),
-    "aerowire.codecs.flyweights.archive.enums": ("RecordingSignal", "SourceLocation"),
+    "aerowire.archive.context": (
+        "ArchiveContext",
+        "ArchiveThreadingMode",
+    ),
+    "aerowire.archive.control.authentication": (
+        "Authenticator",
+        "ChallengeAuthenticator",
+        "SessionProxy",
+        "SimpleAuthenticator",
+    ),
+    "aerowire.archive.control.authorisation": (
+        "ALLOW_ALL",
+        "DENY_ALL",
+        "AuthorisationRule",
+        "AuthorisationService",
+        "SimpleAuthorisationService",
+    ),
+    "aerowire.codecs.flyweights.archive.enums": (
+        "RecordingSignal",
+        "SourceLocation",
+    ),
     "aerowire.codecs.tables.archive_errors": ("ArchiveErrorCode",),
 }
 _HOMES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
