@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aerowire.archive import AeronArchive
+from aerowire.client import Aeron
 from aerowire.tools.main import main
 from tests.support.processes import LIMIT_S, Process, Workshop, open_workshop, wait_for_driver
+from tests.support.waiting import wait_until
 
 LOCAL = "aeron:ipc?term-length=64k"
 
@@ -28,6 +31,10 @@ def start(workshop: Workshop, driver_directory: Path, directory: Path, *more: st
     return process
 
 
+def _await_recording(client: AeronArchive, recording_id: int) -> None:
+    wait_until(lambda: client.list_recording(recording_id) != [], "no recording")
+
+
 def test_serves_until_it_is_told_to_end_and_starts_again(workshop: Workshop, tmp_path: Path) -> None:
     directory = workshop.directory()
     driver = workshop.driver(directory, {"aeron.threading.mode": "SHARED"})
@@ -39,6 +46,32 @@ def test_serves_until_it_is_told_to_end_and_starts_again(workshop: Workshop, tmp
             assert client.list_recordings() == []
         archive.popen.terminate()
         assert archive.popen.wait(LIMIT_S) == 0, archive.said()
+
+
+def test_what_was_acknowledged_is_there_after_a_kill(workshop: Workshop, tmp_path: Path) -> None:
+    directory = workshop.directory()
+    driver = workshop.driver(directory, {"aeron.threading.mode": "SHARED"})
+    wait_for_driver(directory, driver)
+    local = ("-Daeron.archive.control.channel.enabled=false", "--replication", "aeron:udp?endpoint=127.0.0.1:0")
+    control: dict[str, Any] = {"control_request_channel": LOCAL, "control_response_channel": LOCAL}
+    acknowledged: list[int] = []
+    with Aeron.connect(directory) as aeron:
+        for run in range(3):
+            archive = start(workshop, directory, tmp_path / "archive", *local)
+            client = AeronArchive.connect(aeron=aeron, **control)
+            for recording_id, position in enumerate(acknowledged):
+                assert client.get_stop_position(recording_id) >= position
+                found = client.replay(recording_id, "aeron:ipc", 7).messages(timeout_ns="20s")
+                assert next(found) == b"x" * 1000
+            client.start_recording(LOCAL, 100 + run)
+            publication = aeron.add_exclusive_publication(LOCAL, 100 + run)
+            for _ in range(500):
+                publication.send(b"x" * 1000)
+            _await_recording(client, run)
+            acknowledged.append(client.get_recording_position(run))
+            archive.popen.kill()
+            archive.popen.wait(LIMIT_S)
+    assert len(acknowledged) == 3
 
 
 def test_ends_with_its_driver(workshop: Workshop, tmp_path: Path) -> None:
