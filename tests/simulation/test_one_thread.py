@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from aerowire.base.errors import BlockingCallError
@@ -61,8 +63,8 @@ def test_an_orderly_end_calls_what_is_kept_and_a_kill_does_not() -> None:
     first, second, third = (lambda name=name: called.append(name) for name in ("first", "second", "third"))
     ended, killed = table.begin(0), table.begin(0)
     for function in (first, second, third):
-        ended.at_exit(function, at_kill=lambda: called.append("killed"))
-        killed.at_exit(function, at_kill=lambda function=function: called.append("killed") if function is not second else None)
+        ended.at_exit(function, at_kill=partial(called.append, "killed"))
+        killed.at_exit(function, at_kill=None if function is second else partial(called.append, "killed"))
     ended.forget_at_exit(second)
     killed.forget_at_exit(first)
     killed.kill()
