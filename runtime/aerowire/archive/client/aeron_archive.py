@@ -20,6 +20,7 @@ from aerowire.archive.client.segment_commands import SegmentCommands
 from aerowire.archive.client.steps import Steps
 from aerowire.base.errors import ArchiveConnectionError
 from aerowire.base.units import INT64_MAX
+from aerowire.recordings.versions import version_text
 
 if TYPE_CHECKING:
     from aerowire.archive.client.context import ConcludedArchiveContext
@@ -91,8 +92,7 @@ class AeronArchive(CompositeCommands, SegmentCommands, EventCommands):
     @property
     def protocol_version(self) -> str:
         """Version of the protocol that the archive speaks."""
-        version = self._protocol_version
-        return f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
+        return version_text(self._protocol_version)
 
     @property
     def state(self) -> SessionState:

@@ -15,6 +15,7 @@ from aerowire.archive.client.control_session import ControlSession, run_invokers
 from aerowire.archive.client.parameters import NULL_VALUE
 from aerowire.archive.client.requests import Exchange
 from aerowire.archive.client.steps import Steps
+from aerowire.archive.protocol_version import PROTOCOL_VERSION, PROTOCOL_VERSION_WITH_ARCHIVE_ID
 from aerowire.base.errors import AerowireError, ArchiveConnectionError, ArchiveTimeoutError, RegistrationError
 from aerowire.base.version import VERSION
 from aerowire.client.aeron import Aeron
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Of the protocol that this client speaks, as major, minor and patch bytes; archives compare the major version only.
-PROTOCOL_VERSION: Final = 1 << 16 | 12 << 8
-# The first archives that know the request for their id.
-PROTOCOL_VERSION_WITH_ARCHIVE_ID: Final = 1 << 16 | 11 << 8
 DEFAULT_CLIENT_NAME: Final = "archive-client"
 
 
