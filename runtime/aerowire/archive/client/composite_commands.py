@@ -110,6 +110,7 @@ class CompositeCommands(RecordingCommands, ListingCommands, ReplayCommands, Repl
             else:
                 recording_id = last.recording_id
                 yield self.async_extend_recording(recording_id, recorded, stream_id, auto_stop=True)
+                yield from self._extended(recording_id, publication)
         except BaseException:
             publication.close()
             raise
@@ -123,6 +124,17 @@ class CompositeCommands(RecordingCommands, ListingCommands, ReplayCommands, Repl
             if recording_id != NULL_POSITION:
                 return recording_id
             self._check_time(deadline_ns, "the archive does not begin to record", publication.channel, "a recording of the publication")
+            yield None
+
+    def _extended(self, recording_id: int, publication: ExclusivePublication) -> Generator[Pending[Any] | None, Any, None]:
+        """Wait until a recording goes on with a publication: until the archive has its image, the recording is one that has stopped."""
+        deadline_ns = self._deadline_ns()
+        while True:
+            stop_position: int = yield self.async_get_stop_position(recording_id)
+            if stop_position == NULL_POSITION:
+                return
+            what = f"the archive does not go on with recording {recording_id}"
+            self._check_time(deadline_ns, what, publication.channel, "an active recording of the publication", recording_id)
             yield None
 
     def _stopped(self, descriptor: RecordingDescriptor) -> Generator[Pending[Any] | None, Any, int]:
