@@ -31,6 +31,7 @@ from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.checksum import checksum_named
 from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
 from aerowire.archive.files.recovery import recover_recordings
+from aerowire.archive.files.segments import delete_recordings
 from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.base.file_trees import make_directories
 from aerowire.base.version import VERSION
@@ -135,7 +136,8 @@ class ArchiveBuild:
 
     def _open_files(self) -> ArchiveFiles:
         context, ports = self._context, self._ports
-        make_directories(ports.files, context.archive_path, _DIRECTORY_MODE)
+        # What is synced in a directory is lost with the directory's own name.
+        make_directories(ports.files, context.archive_path, _DIRECTORY_MODE, is_synced=True)
         make_directories(ports.files, context.mark_file_path, _DIRECTORY_MODE)
         mark_file = ArchiveMarkFile.create(
             context.archive_path,
@@ -146,6 +148,8 @@ class ArchiveBuild:
             page_size=self._aeron.file_page_size,
         )
         try:
+            if context.archive_dir_delete_on_start:  # AFTER the mark file: no other archive uses the directory
+                delete_recordings(ports.files, context.archive_path)
             event_log = self._open_event_log()
             self._events = ArchiveEvents(event_log)
             catalog = Catalog.open(

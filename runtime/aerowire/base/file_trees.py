@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from aerowire.base.file_port import FilePort
 
 
-def make_directories(files: FilePort, directory: Path, mode: int) -> None:
+def make_directories(files: FilePort, directory: Path, mode: int, *, is_synced: bool = False) -> None:
     """Make a directory, unless it or a link is there, and those above it. The umask takes from `mode`.
 
-    Raises FileError, which is ExistingFileError where the name is something else's.
+    With `is_synced` its name is durable, and those of the ones above it that are made; that of one which was there is as far as its parent
+    may be opened. Raises FileError, which is ExistingFileError where the name is something else's.
     """
     for attempts_left in (2, 1, 0):  # what is there, or was just made above, may be deleted meanwhile
         try:
@@ -27,11 +28,17 @@ def make_directories(files: FilePort, directory: Path, mode: int) -> None:
                 continue
             if found is None or found.kind not in (FileKind.DIRECTORY, FileKind.LINK):
                 raise
+            if is_synced:
+                with suppress(FileError):
+                    files.sync_directory(directory.parent)
+            return
         except MissingFileError:
             if not attempts_left or directory.parent == directory:
                 raise
-            make_directories(files, directory.parent, mode)
+            make_directories(files, directory.parent, mode, is_synced=is_synced)
             continue
+        if is_synced:
+            files.sync_directory(directory.parent)
         return
 
 

@@ -14,8 +14,12 @@ from aerowire.archive.files.segments import cut_segment, frames_end, give_up_seg
 if TYPE_CHECKING:
     from aerowire.archive.files.catalog import Catalog
     from aerowire.archive.files.checksum import Checksum
+    from aerowire.base.file_port import OpenFile
     from aerowire.recordings.catalog_entry import RecordingEntry
 
+# Bytes before the end that are written again: more than an archive writes between two syncs.
+_REWRITTEN_LENGTH = 16 << 20
+_PIECE_LENGTH = 1 << 20
 # Bytes before the last segment in which a gap is looked for: more than a system leaves unwritten for long, and read in a blink.
 _CHECKED_LENGTH = 128 << 20
 
@@ -32,6 +36,7 @@ def recover_recordings(catalog: Catalog, now_ms: int, checksum: Checksum | None 
         if entry is not None and entry.is_active:
             recovery = _Recovery(catalog, entry, checksum)
             position = recovery.recover([one for one in segments.get(recording_id, ()) if one >= entry.base_position])
+            catalog.files.sync_directory(catalog.directory)
             findings += recovery.findings
             catalog.recording_stopped(recording_id, position, now_ms)
     return findings
@@ -85,8 +90,8 @@ class _Recovery:
             limit = self._entry.segment_length
             if end < limit and (found.is_torn or not is_zero_from(file, end)):
                 cut_segment(file, end, limit)
-                file.sync()
                 self._report(str(path), end, f"{reason}: removed up to the end of the segment")
+            _make_durable(file, end)  # BEFORE the catalog says so: what a killed process wrote may not be on the disk yet
         return segment + end
 
     def _give_up(self, segments: list[int], reason: str) -> None:
@@ -103,3 +108,10 @@ class _Recovery:
 
     def _report(self, path: str, offset: int, text: str) -> None:
         self.findings.append(Finding(path, offset, text, self._entry.recording_id))
+
+
+def _make_durable(file: OpenFile, end: int) -> None:
+    """Write the last bytes before an end again, and sync. After a sync that failed a system takes what it did not write for written."""
+    for offset in range(max(0, end - _REWRITTEN_LENGTH), end, _PIECE_LENGTH):
+        file.write_all(offset, file.read(offset, min(_PIECE_LENGTH, end - offset)))
+    file.sync()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerowire.archive.files.frame_walk import CHECKSUM, EMPTY, FOREIGN, MORE, FrameWalk, Walked
+from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.recordings.geometry import aligned_frame_length, frame_offset_in_segment
 from aerowire.recordings.segment_names import deleted_segment_name, parse_segment_name, segment_name
@@ -73,6 +74,19 @@ def give_up_segment(files: FilePort, directory: Path, recording_id: int, positio
     path = directory / deleted_segment_name(recording_id, position)
     files.rename(segment_path(directory, recording_id, position), path)
     return path
+
+
+def delete_recordings(files: FilePort, directory: Path) -> None:
+    """Delete all segment files, then the catalog; what else is in the directory stays. Raises FileError.
+
+    Without the segments FIRST, those of a former catalog would be in the way of recordings of the same ids.
+    """
+    for name in files.names(directory):
+        if parse_segment_name(name) is not None:
+            files.delete(directory / name)
+    files.sync_directory(directory)
+    files.delete(directory / CATALOG_FILE_NAME)
+    files.sync_directory(directory)
 
 
 def frames_end(
