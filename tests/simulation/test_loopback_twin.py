@@ -16,7 +16,7 @@ from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
 from aerowire.pcap import read_frames
-from aerowire.simulation import SECOND, SimulatedWorld
+from aerowire.simulation import SECOND, PacketCapture, SimulatedWorld
 from tests.support.waiting import wait_until
 
 LOSS = 0.05
@@ -119,12 +119,11 @@ def wait_for_heartbeat(client: Aeron) -> None:
 
 
 def in_the_world(folder: Path, sent: Sequence[bytes], seed: int, congestion: str) -> tuple[str, set[str]]:
-    captures = [folder / "simulated-sender.pcapng", folder / "simulated-receiver.pcapng"]
+    path = folder / "simulated.pcapng"
     with SimulatedWorld(seed=seed) as world:
-        sender, receiver = (
-            world.add_host(f"10.0.0.{number}", **OPTIONS, **MEASURING, capture=capture).connect()
-            for number, capture in enumerate(captures, 1)
-        )
+        sender, receiver = (world.add_host(f"10.0.0.{number}", **OPTIONS, **MEASURING).connect() for number in (1, 2))
+        capture = PacketCapture(path, world.clock)
+        world.network.add_trace(capture)
         world.network.set_faults(loss=LOSS)
         channel = "aeron:udp?endpoint=10.0.0.2:40456"
         subscription = receiver.complete(receiver.aeron.async_add_subscription(f"{channel}{congestion}", STREAM))
@@ -135,7 +134,8 @@ def in_the_world(folder: Path, sent: Sequence[bytes], seed: int, congestion: str
         world.run(IDLE_NS)
         publication.close()
         world.run(IDLE_NS)
-    return traffic.digest, kinds_of(*captures)
+    capture.close()
+    return traffic.digest, kinds_of(path)
 
 
 # The window of cubic congestion control is small where so much is lost.
