@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aerowire.simulation.archives import SimulatedArchive
     from aerowire.simulation.clients import SimulatedClient
     from aerowire.simulation.host import SimulatedHost
     from aerowire.simulation.host_clock import HostClock
@@ -51,6 +52,7 @@ __all__ = [
     "Process",
     "ProcessState",
     "Scenario",
+    "SimulatedArchive",
     "SimulatedClient",
     "SimulatedHost",
     "SimulatedNetwork",
@@ -59,6 +61,7 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE = {
+    "archives": ("SimulatedArchive",),
     "clients": ("SimulatedClient",),
     "host": ("SimulatedHost",),
     "host_clock": ("HostClock",),

@@ -27,6 +27,7 @@ from aerowire.system.random import SeededRandom
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
+    from aerowire.simulation.archives import SimulatedArchive
     from aerowire.simulation.disk_faults import DiskFaults
     from aerowire.simulation.world import SimulatedWorld
 
@@ -35,6 +36,8 @@ _RECEIVE_BUFFER_LENGTH = 212_992
 # What is below it is in memory, and lost with the power, as on every Linux.
 MEMORY = "/dev/shm"
 AERON_DIR = f"{MEMORY}/aeron"
+ARCHIVE_DIR = "/archive"
+ARCHIVE_PORT = 8010
 PartT = TypeVar("PartT")
 
 
@@ -58,6 +61,7 @@ class SimulatedHost:
         self._processes: list[Process] = []
         self.process_table = ProcessTable()
         self.clients: list[SimulatedClient] = []
+        self.archives: list[SimulatedArchive] = []
         self._driver: MediaDriver | None = None
         self._driver_process: Process | None = None
         self._cnc: CncFile | None = None
@@ -176,6 +180,30 @@ class SimulatedHost:
         self.clients = [other for other in self.clients if not other.has_ended] + [client]
         return client
 
+    def start_archive(self, *, aeron_dir: Path | str | None = None, **options: Any) -> SimulatedArchive:
+        """Start an archive of this host's driver; `options` are those of its ArchiveContext. Its process is in `process` of the result.
+
+        Its directory is /archive on the disk unless `archive_dir` is among them; it takes requests at port 8010 of this host, and through
+        IPC. Raises ClosedError when the host has no power, or no driver and no `aeron_dir`, and what is wrong with the options.
+        """
+        from aerowire.simulation.archives import SimulatedArchive
+
+        defaults = {
+            "archive_dir": ARCHIVE_DIR,
+            "control_channel": f"aeron:udp?endpoint={self._address}:{ARCHIVE_PORT}",
+            "replication_channel": f"aeron:udp?endpoint={self._address}:0",
+            "aeron_dir": self.driver.aeron_dir if aeron_dir is None else aeron_dir,
+        }
+        process = self.new_process("archive")
+        try:
+            archive = SimulatedArchive(ports=self.ports_for(process), process=process, **{**defaults, **options})
+        except BaseException:
+            process.end()
+            raise
+        process.start(archive.work, archive.next_deadline_ns)
+        self.archives = [other for other in self.archives if not other.has_ended] + [archive]
+        return archive
+
     def new_process(self, name: str) -> Process:
         """Make a process that has no turns until it is started, for what takes its ports before it can work."""
         if not self._has_power:
@@ -204,7 +232,9 @@ class SimulatedHost:
         )
 
     def close(self) -> None:
-        """Stop the driver in good order, and every other process."""
+        """Stop the driver in good order, and every other process. Archives, which take a while to end, are killed."""
+        for archive in self.archives:
+            archive.kill()
         for client in self.clients:
             client.close()
         if self._driver is not None and self.driver_process.state is not ProcessState.ENDED:
