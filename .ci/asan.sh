@@ -41,7 +41,7 @@ if [ "${1:-}" = --run ]; then
     shift
     without_randomisation env LD_PRELOAD="$preload" "$python" -m "$@"
 fi
-folders=(tests/memory tests/logbuffer tests/ipc tests/protocol tests/system tests/agents tests/simulation tests/driver/{agents,media,queues,streams} tests/client tests/fuzz)
+folders=(tests/{memory,logbuffer,ipc,protocol,system,agents,simulation,client,fuzz} tests/driver/{agents,media,queues,streams} tests/archive/{agents,files})
 if [ $# -gt 0 ] && [ -e "${1%%::*}" ]; then folders=(); fi
 without_randomisation env LD_PRELOAD="$preload" "$python" -m pytest -m "not interop and not soak and not threads" -p no:cacheprovider --capture=sys \
     -o timeout=300 "${folders[@]}" "$@"
