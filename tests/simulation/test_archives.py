@@ -10,6 +10,7 @@ import pytest
 
 from aerowire.base.errors import ActiveArchiveError, ClosedError, ConfigurationError
 from aerowire.simulation.archives import SimulatedArchive
+from aerowire.simulation.disk_faults import DiskFaults
 from aerowire.simulation.host import ARCHIVE_DIR, SimulatedHost
 from aerowire.simulation.world import SimulatedWorld
 from tests.support.simulated_archive_client import IPC, MS, SECOND, STREAM, ArchiveClient
@@ -106,6 +107,25 @@ def test_what_was_acknowledged_is_there_after_a_power_failure_where_it_was_synce
         assert found.stop_position >= position > 0
         messages = again.replayed(recording_id)
         assert messages == MESSAGES[: len(messages)]
+
+
+def test_a_recording_that_ends_while_the_disk_fails_is_stopped_when_the_disk_works_again(world: SimulatedWorld) -> None:
+    host = world.add_host("10.0.0.1", **DRIVER)
+    started(world, host, file_sync_level=1)
+    client = ArchiveClient(world, host)
+    publication, recording_id = client.record()
+    client.send(publication, MESSAGES[:50])
+    world.run(SECOND)
+    position = client.position(recording_id)
+    assert position == publication.position
+    host.disk.faults = DiskFaults(write_error=1.0, sync_error=1.0)
+    client.send(publication, MESSAGES[50:60])
+    world.run(3 * SECOND)
+    assert [found.stop_position for found in client.recordings()] == [-1]
+    host.disk.faults = DiskFaults()
+    world.run(2 * SECOND)
+    assert [found.stop_position for found in client.recordings()] == [position]
+    assert client.replayed(recording_id) == MESSAGES[:50]
 
 
 def test_a_continued_publication_is_recorded_from_its_first_message_on(world: SimulatedWorld) -> None:

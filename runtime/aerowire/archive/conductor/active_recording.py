@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from aerowire.archive.agents.agent_events import RecordingEnd
 from aerowire.archive.agents.recording_session import RecordingSession
 from aerowire.archive.conductor import archive_counters
+from aerowire.archive.conductor.unrecorded_stop import UnrecordedStop
 from aerowire.base.errors import AerowireError, ClosedError, FileError
 from aerowire.client.lending.lent_counter import LentCounter
 from aerowire.client.lending.lent_image import LentImage
@@ -176,8 +177,9 @@ class ActiveRecording:
         self._go_to(RecordingState.INACTIVE, reason, position)
         try:
             core.catalog.recording_stopped(self.recording_id, position, core.time.now_ms)
-        except FileError as error:  # the next start finds where the recording ended
+        except FileError as error:
             core.errors.record(error, key=("recording stopped", error.errno))
+            core.sessions.add(UnrecordedStop(core, self.recording_id, position))
         if error_code is not None:
             core.errors.record(reason, key=("recording failed", error_code))
             self.subscription.session.send_error(self.subscription.request.correlation_id, reason, error_code)
