@@ -1,6 +1,7 @@
 """Seeds of all scenarios of the simulated world: no rule is broken, and each twentieth seed makes the same world twice.
 
-At full size outcomes are kept in soak/seeds.jsonl, so that an interrupted part goes on where it was.
+At full size outcomes are kept in soak/seeds.jsonl, so that an interrupted part goes on where it was. tests/soak/seeds.jsonl is the ledger
+of the last whole run, with the version of the code that it was made with.
 """
 
 from __future__ import annotations
