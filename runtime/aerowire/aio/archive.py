@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# How soon what no image tells of is looked at again: answers of the driver, and deadlines.
+# The longest sleep between two polls: answers of the driver and deadlines come without a message, and wake nothing.
 LOOK_AGAIN_S = 2e-3
 
 

@@ -38,7 +38,7 @@ _THREAD_NAMES: Mapping[str, Mapping[str, str]] = {
 
 # Agents poll their stop flag every cycle; a longer wait means that one is stuck in the kernel.
 _STOP_TIMEOUT_S = 5.0
-# How long recordings and replays may take to end, so that their clients are told.
+# The time within which recordings and replays end in order at a close, which notifies their clients.
 _CLOSE_TIMEOUT_NS = 5_000_000_000
 _SLEEP_MAX_S = 1e-3
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from aerowire.base import units
-from aerowire.base.errors import ConfigurationError, WrongTypeError
+from aerowire.base.errors import ConfigurationError, UnknownOptionError, WrongTypeError
 
 
 def whole_number(what: str, value: object, low: int, high: int, *, where: object = None, hint: str | None = None) -> int:
@@ -67,6 +67,18 @@ def instance(what: str, value: object, kind: type[object], expected: str) -> Non
     """Raise WrongTypeError for what is of another kind; None stands for none."""
     if value is not None and not isinstance(value, kind):
         raise wrong_type(what, value, expected)
+
+
+def option_names(given: Iterable[str], known: Collection[str], what: str, *, where: str, see: str) -> None:
+    """Raise UnknownOptionError, which begins with `what`, for the first name that is not a known one; `see` is where the names stand."""
+    for name in given:
+        if name not in known:
+            from difflib import get_close_matches  # slow to load, and only a mistake needs it
+
+            names = sorted(known)
+            close = get_close_matches(name, names, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"see {see}"
+            raise UnknownOptionError(what, where=where, expected=", ".join(names), actual=repr(name), hint=hint)
 
 
 def properties(what: str, value: object) -> Mapping[str, str]:

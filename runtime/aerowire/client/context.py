@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from aerowire.base import arguments
 from aerowire.base.directory import default_aeron_dir
-from aerowire.base.errors import ConfigurationError, UnknownOptionError
+from aerowire.base.errors import ConfigurationError
 from aerowire.base.idle import IdleStrategy
 from aerowire.base.options import resolve_options
 from aerowire.base.version import VERSION
@@ -125,18 +125,7 @@ class ClientContext:
     def of(cls, **options: object) -> ClientContext:
         """Build a context; raises UnknownOptionError for a name that it does not have."""
         known = {entry.name for entry in fields(cls)}
-        for name in options:
-            if name not in known:
-                from difflib import get_close_matches  # slow to load, and only a mistake needs it
-
-                close = get_close_matches(name, sorted(known), n=1)
-                raise UnknownOptionError(
-                    "a client has no such option",
-                    where="Aeron.connect",
-                    expected=", ".join(sorted(known)),
-                    actual=repr(name),
-                    hint=f"did you mean '{close[0]}'?" if close else "see aerowire.client.ClientContext",
-                )
+        arguments.option_names(options, known, "a client has no such option", where="Aeron.connect", see="aerowire.client.ClientContext")
         return cls(**options)  # type: ignore[arg-type]
 
     @classmethod

@@ -1,4 +1,4 @@
-# A counter that bounds how far a replay goes, whoever moves it.
+# A counter of any owner, whose value bounds how far a replay goes.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t

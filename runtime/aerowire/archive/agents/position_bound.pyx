@@ -1,4 +1,4 @@
-"""A counter that bounds how far a replay goes, whoever moves it. Once it is freed its last value stays the bound."""
+"""A counter of any owner, whose value bounds how far a replay goes. Once the counter is freed its last value stays the bound."""
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -1,4 +1,4 @@
-"""What a client of an archive is told: options from keywords, properties and environment, and its handlers. Aeron: AeronArchive.Context."""
+"""The configuration of an archive's client: options by keyword, property and environment, and handlers. Aeron: AeronArchive.Context."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from aerowire.archive.client.credentials import CredentialsSupplier, FixedCredentials
 from aerowire.base import arguments
 from aerowire.base.channel_uri import ChannelUri
-from aerowire.base.errors import ConfigurationError, UnknownOptionError
+from aerowire.base.errors import ConfigurationError
 from aerowire.base.idle import BackoffIdleStrategy, IdleStrategy
 from aerowire.base.options import resolve_options
 from aerowire.client.aeron import Aeron
@@ -84,16 +83,8 @@ class ArchiveClientContext:
     def of(cls, **options: object) -> ArchiveClientContext:
         """Build a context; raises UnknownOptionError for a name that it does not have."""
         known = {entry.name for entry in fields(cls)}
-        for name in options:
-            if name not in known:
-                close = get_close_matches(name, sorted(known), n=1)
-                raise UnknownOptionError(
-                    "a client of an archive has no such option",
-                    where="AeronArchive.connect",
-                    expected=", ".join(sorted(known)),
-                    actual=repr(name),
-                    hint=f"did you mean '{close[0]}'?" if close else "see aerowire.archive.ArchiveClientContext",
-                )
+        what, see = "a client of an archive has no such option", "aerowire.archive.ArchiveClientContext"
+        arguments.option_names(options, known, what, where="AeronArchive.connect", see=see)
         return cls(**options)  # type: ignore[arg-type]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What an archive tells of its recordings: descriptors of recordings and of their subscriptions, and signals. Values only."""
+"""Descriptors of recordings and of their subscriptions, and recording signals, as an archive sends them. Values only."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class LiveStream:
     """
 
     def __init__(self, aeron: Aeron, stream: PersistentStream, timeout_ns: int, tell: Callable[[AerowireError], object]) -> None:
-        """`tell` is told once when no image has come within `timeout_ns`."""
+        """`tell` is called once with an error when no image has come within `timeout_ns`."""
         self.image: Image | None = None
         self.last_position = -1
         self._aeron = aeron

@@ -1,7 +1,7 @@
 """A subscription that begins with a recording, goes on with its live stream, and comes back to the recording when it loses that.
 
 Aeron: PersistentSubscription. Replay and live stream are two subscriptions; where both are at the same message, the one takes over from the
-other. The archive may go and come again: it is connected anew.
+other. A connection to the archive that is lost is made again.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class PersistentSubscription:
         self._stream = stream
         given = {**vars(archive_context), "aeron": aeron, "error_handler": archive_context.error_handler or self._tell}
         self._archive_context = type(archive_context)(**given)
-        # What cannot be is told here, and not while it polls.
+        # Wrong options are refused here rather than by a later poll.
         self._message_timeout_ns = self._archive_context.conclude().message_timeout_ns
         replay = ChannelUri.parse(stream.replay_channel)
         replay.parameters["rejoin"] = "false"

@@ -1,4 +1,4 @@
-"""One replay that is going on: its publication, its native session, and what is told of its end. Aeron: ReplaySession."""
+"""One replay that is going on: its publication, its native session, and the report of its end. Aeron: ReplaySession."""
 
 from __future__ import annotations
 
