@@ -7,47 +7,16 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from aerowire.base.text import printable
-from aerowire.codecs.flyweights.archive import RecordingDescriptorDecoder, RecordingDescriptorHeaderDecoder
-from aerowire.codecs.flyweights.archive_mark import MarkFileHeaderDecoder
+from aerowire.codecs.flyweights.archive import RecordingDescriptor, RecordingDescriptorDecoder, RecordingDescriptorHeaderDecoder
+from aerowire.codecs.flyweights.archive_mark import MarkFileHeader, MarkFileHeaderDecoder
 
 if TYPE_CHECKING:
     from aerowire.archive.files.mark_header import MarkHeader
     from aerowire.recordings.catalog_entry import RecordingEntry
 
-_DESCRIPTOR_FIELDS = (
-    "control_session_id",
-    "correlation_id",
-    "recording_id",
-    "start_timestamp",
-    "stop_timestamp",
-    "start_position",
-    "stop_position",
-    "initial_term_id",
-    "segment_file_length",
-    "term_buffer_length",
-    "mtu_length",
-    "session_id",
-    "stream_id",
-    "stripped_channel",
-    "original_channel",
-    "source_identity",
-)
-_MARK_FIELDS = (
-    "version",
-    "activity_timestamp",
-    "start_timestamp",
-    "pid",
-    "control_stream_id",
-    "local_control_stream_id",
-    "events_stream_id",
-    "header_length",
-    "error_buffer_length",
-    "archive_id",
-    "control_channel",
-    "local_control_channel",
-    "events_channel",
-    "aeron_directory",
-)
+# In the order of the schema, as the official tool has them.
+_DESCRIPTOR_FIELDS = tuple(field.name for field in fields(RecordingDescriptor))
+_MARK_FIELDS = tuple(field.name for field in fields(MarkFileHeader))
 _Message = type[RecordingDescriptorDecoder] | type[RecordingDescriptorHeaderDecoder] | type[MarkFileHeaderDecoder]
 
 
