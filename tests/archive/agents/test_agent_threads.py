@@ -62,7 +62,7 @@ def test_sessions_come_and_go_while_others_run(archives: Archives) -> None:
     assert archive.events.held_count == 1, "the recording that goes on"
     for runner in runners:
         assert runner.stop()
-    assert archive.recorder.recording_count == 1
+    assert archive.recorder.session_count == 1
 
 
 @pytest.mark.threads

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.agents.agent_proxy import AgentProxy
 from aerowire.agents.command_queue import AgentCommand
-from aerowire.archive.agents.recorder import RecorderOperation
-from aerowire.archive.agents.replayer import ReplayerOperation
+from aerowire.archive.agents.session_agent import SessionOperation
 
 if TYPE_CHECKING:
     from aerowire.archive.agents.recording_session import RecordingSession
@@ -21,11 +20,11 @@ class RecorderProxy(AgentProxy):
 
     def add(self, session: RecordingSession) -> None:
         """Record until the session has ended, which an event tells."""
-        self.put(AgentCommand(RecorderOperation.ADD_RECORDING, session, hold=True))
+        self.put(AgentCommand(SessionOperation.ADD_SESSION, session, hold=True))
 
     def stop(self, session: RecordingSession) -> None:
         """Let a recording end with the block that is being written. One that has ended by itself stays as it is."""
-        self.put(AgentCommand(RecorderOperation.STOP_RECORDING, session))
+        self.put(AgentCommand(SessionOperation.STOP_SESSION, session))
 
 
 class ReplayerProxy(AgentProxy):
@@ -35,8 +34,8 @@ class ReplayerProxy(AgentProxy):
 
     def add(self, session: ReplaySession) -> None:
         """Replay until the session has ended, which an event tells."""
-        self.put(AgentCommand(ReplayerOperation.ADD_REPLAY, session, hold=True))
+        self.put(AgentCommand(SessionOperation.ADD_SESSION, session, hold=True))
 
     def abort(self, session: ReplaySession) -> None:
         """Let a replay end where it is. One that has ended by itself stays as it is."""
-        self.put(AgentCommand(ReplayerOperation.ABORT_REPLAY, session))
+        self.put(AgentCommand(SessionOperation.STOP_SESSION, session))

@@ -1,29 +1,10 @@
 # The agent that records streams.
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t
 
-from aerowire.agents.command_queue cimport Command
-from aerowire.agents.pointer_array cimport PointerArray
-from aerowire.agents.queued_agent cimport QueuedAgent
-from aerowire.archive.agents.agent_events cimport AgentEvents
-from aerowire.archive.agents.cycle_counters cimport CycleCounters
-from aerowire.archive.agents.transfer_counters cimport TransferCounters
-from aerowire.base.ports cimport ClockPort
-
-# Operations, each with a RecordingSession as its subject.
-cpdef enum RecorderOperation:
-    ADD_RECORDING = 1
-    STOP_RECORDING = 2
+from aerowire.archive.agents.session_agent cimport SessionAgent
 
 
 @cython.final
-cdef class Recorder(QueuedAgent):
-    """Recorder(events, clock, totals, cycles=None)."""
-
-    cdef AgentEvents _posted
-    cdef ClockPort _clock
-    cdef TransferCounters _totals
-    cdef CycleCounters _cycles          # or None
-    cdef PointerArray _sessions
-    cdef int64_t _next_deadline_ns
+cdef class Recorder(SessionAgent):
+    """Recorder(events, clock, totals, cycles=None). Its sessions are RecordingSessions."""

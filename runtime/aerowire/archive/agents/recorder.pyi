@@ -1,20 +1,8 @@
-from enum import IntEnum
 from typing import final
 
-from aerowire.agents.queued_agent import QueuedAgent
-from aerowire.archive.agents.agent_events import AgentEvents
-from aerowire.archive.agents.cycle_counters import CycleCounters
-from aerowire.archive.agents.transfer_counters import TransferCounters
-from aerowire.base.ports import ClockPort
-
-class RecorderOperation(IntEnum):
-    ADD_RECORDING = ...
-    STOP_RECORDING = ...
+from aerowire.archive.agents.session_agent import SessionAgent
 
 @final
-class Recorder(QueuedAgent):
-    def __init__(self, events: AgentEvents, clock: ClockPort, totals: TransferCounters, cycles: CycleCounters | None = None) -> None: ...
+class Recorder(SessionAgent):
     @property
     def role_name(self) -> str: ...
-    @property
-    def recording_count(self) -> int: ...

@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aerowire.archive.agents.agent_events cimport AgentEvents, Outcome
+from aerowire.archive.agents.agent_session cimport AgentSession
 from aerowire.archive.agents.recording_settings cimport RecordingSettings
 from aerowire.archive.agents.recording_writer cimport RecordingWriter
 from aerowire.archive.agents.segment_watch cimport SegmentWatch
@@ -18,7 +19,7 @@ cdef enum RecordingState:
 
 
 @cython.final
-cdef class RecordingSession:
+cdef class RecordingSession(AgentSession):
     """RecordingSession(image, position, settings, *, recording_id, start_position, term_length, segment_length)."""
 
     cdef readonly LentImage image
@@ -35,12 +36,6 @@ cdef class RecordingSession:
     # Written by the recorder, read by any thread.
     cdef int64_t _recorded_position
     cdef int32_t _is_over
-
-    # The recorder's. do_work returns the work done, or SESSION_DONE.
-    cdef int do_work(self, ClockPort clock, TransferCounters totals, AgentEvents events, int64_t now_ns) noexcept nogil
-    cdef void stop(self) noexcept nogil
-    cdef int64_t next_deadline_ns(self) noexcept nogil
-    cdef void abandon(self) noexcept nogil          # with the agent: give back what no operation uses
 
     # Any thread: is_over first, so that the position after it is the last one.
     cdef bint is_over(self) noexcept nogil

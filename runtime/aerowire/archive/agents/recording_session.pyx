@@ -19,7 +19,7 @@ from aerowire.logbuffer.block_reader cimport BLOCK_MALFORMED, LogBlock
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_release_i32, store_release_i64
 
 
-cdef class RecordingSession:
+cdef class RecordingSession(AgentSession):
     """A recording from its image's position on, until it ends.
 
     `start_position` is that of the recording, which is before the image's where it is extended; `position` is the recording's counter, at

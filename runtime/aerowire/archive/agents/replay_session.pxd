@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aerowire.archive.agents.agent_events cimport AgentEvents, Outcome
+from aerowire.archive.agents.agent_session cimport AgentSession
 from aerowire.archive.agents.position_bound cimport PositionBound
 from aerowire.archive.agents.recording_session cimport RecordingSession
 from aerowire.archive.agents.replay_frames cimport FrameRun, ReplayStream
@@ -20,7 +21,7 @@ cdef enum ReplayState:
 
 
 @cython.final
-cdef class ReplaySession:
+cdef class ReplaySession(AgentSession):
     """ReplaySession(publication, settings, *, recording_id, position, limit_position, ...): see its .pyx for all parameters."""
 
     cdef readonly LentPublication publication
@@ -46,12 +47,6 @@ cdef class ReplaySession:
     cdef bint _is_aborted
     cdef bint _is_reading
     cdef Outcome _outcome
-
-    # The replayer's. do_work returns the work done, or SESSION_DONE.
-    cdef int do_work(self, ClockPort clock, TransferCounters totals, AgentEvents events, int64_t now_ns) noexcept nogil
-    cdef void abort(self) noexcept nogil
-    cdef int64_t next_deadline_ns(self) noexcept nogil
-    cdef void abandon(self) noexcept nogil
 
     cdef int _replay(self, ClockPort clock, TransferCounters totals, AgentEvents events, int64_t now_ns) noexcept nogil
     cdef int _start(self, AgentEvents events) noexcept nogil

@@ -22,7 +22,7 @@ from aerowire.logbuffer.descriptor cimport (
     compute_term_id, compute_term_offset, position_bits_to_shift)
 
 
-cdef class ReplaySession:
+cdef class ReplaySession(AgentSession):
     """A replay from a position until its limit, or until what was recorded ends.
 
     `start_position`, `initial_term_id`, `stream_id`, `term_length` and `segment_length` are those of the recording, `stop_position` too
@@ -80,7 +80,7 @@ cdef class ReplaySession:
             return self._finish(events)
         return self._replay(clock, totals, events, now_ns)
 
-    cdef void abort(self) noexcept nogil:
+    cdef void stop(self) noexcept nogil:
         self._is_aborted = True
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:

@@ -1,29 +1,10 @@
 # The agent that replays recordings.
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t
 
-from aerowire.agents.command_queue cimport Command
-from aerowire.agents.pointer_array cimport PointerArray
-from aerowire.agents.queued_agent cimport QueuedAgent
-from aerowire.archive.agents.agent_events cimport AgentEvents
-from aerowire.archive.agents.cycle_counters cimport CycleCounters
-from aerowire.archive.agents.transfer_counters cimport TransferCounters
-from aerowire.base.ports cimport ClockPort
-
-# Operations, each with a ReplaySession as its subject.
-cpdef enum ReplayerOperation:
-    ADD_REPLAY = 1
-    ABORT_REPLAY = 2
+from aerowire.archive.agents.session_agent cimport SessionAgent
 
 
 @cython.final
-cdef class Replayer(QueuedAgent):
-    """Replayer(events, clock, totals, cycles=None)."""
-
-    cdef AgentEvents _posted
-    cdef ClockPort _clock
-    cdef TransferCounters _totals
-    cdef CycleCounters _cycles          # or None
-    cdef PointerArray _sessions
-    cdef int64_t _next_deadline_ns
+cdef class Replayer(SessionAgent):
+    """Replayer(events, clock, totals, cycles=None). Its sessions are ReplaySessions."""
