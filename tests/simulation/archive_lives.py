@@ -14,10 +14,9 @@ from functools import partial
 from typing import Any
 
 from aerowire.base.errors import AerowireError, ArchiveError
-from aerowire.client import ExclusivePublication
 from aerowire.simulation.disk_faults import DiskFaults
 from aerowire.simulation.world import SimulatedWorld
-from tests.support.simulated_archive_client import IPC, MS, SECOND, ArchiveClient
+from tests.support.simulated_archive_client import IPC, MS, SECOND, ArchiveClient, is_taken
 
 LIVES = 5
 OPERATIONS_MAX = 12
@@ -146,7 +145,7 @@ class Lives:
         self._cut(kept, added.position)
         for _ in range(self.rng.randrange(MESSAGES_MAX)):
             message = self.rng.randbytes(self.rng.randrange(1, LENGTH_MAX))
-            if not self.world.run(2 * SECOND, until=partial(self._offer, publication, message)):
+            if not self.world.run(2 * SECOND, until=partial(is_taken, publication, message)):
                 break
             kept.messages.append(message)
             kept.positions.append(publication.position)
@@ -155,10 +154,6 @@ class Lives:
         kept.acknowledged = max(kept.acknowledged, client.client.complete(client.archive.async_get_max_recorded_position(recording_id)))
         publication.close()
         self.world.run(self.rng.randrange(300 * MS))
-
-    @staticmethod
-    def _offer(publication: ExclusivePublication, message: bytes) -> bool:
-        return not publication.is_closed and publication.offer(message) > 0
 
     def _truncate(self, client: ArchiveClient) -> None:
         """Cut a recording at the end of one of its messages."""

@@ -17,8 +17,9 @@ STREAM, REPLAYED = 1001, 1002
 T = TypeVar("T")
 
 
-def _offer(publication: ExclusivePublication, message: bytes) -> bool:
-    return publication.offer(message) > 0
+def is_taken(publication: ExclusivePublication, message: bytes) -> bool:
+    """Offer a message; return whether there was room for it, which a closed publication has none of."""
+    return not publication.is_closed and publication.offer(message) > 0
 
 
 class ArchiveClient:
@@ -47,7 +48,7 @@ class ArchiveClient:
     def send(self, publication: ExclusivePublication, messages: list[bytes]) -> None:
         """Publish messages, some at a time."""
         for number, message in enumerate(messages):
-            assert self.world.run(10 * SECOND, until=partial(_offer, publication, message))
+            assert self.world.run(10 * SECOND, until=partial(is_taken, publication, message))
             if number % 10 == 9:
                 self.world.run(MS)
 
