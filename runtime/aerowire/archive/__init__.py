@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base.lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from aerowire.archive.archive import Archive
     from aerowire.archive.client.aeron_archive import AeronArchive
@@ -112,7 +114,7 @@ __all__ = [
     "segment_file_base_position",
 ]
 
-_NAMES_BY_MODULE = {
+_MODULES = {
     "aerowire.archive.archive": ("Archive",),
     "aerowire.archive.client.aeron_archive": ("AeronArchive",),
     "aerowire.archive.client.async_connect": (
@@ -189,17 +191,5 @@ _NAMES_BY_MODULE = {
     ),
     "aerowire.codecs.tables.archive_errors": ("ArchiveErrorCode",),
 }
-_HOMES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base.lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from aerowire.driver.context import Context, ThreadingMode
     from aerowire.driver.media_driver import MediaDriver
@@ -15,23 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Context", "MediaDriver", "Ports", "SpawnedDriver", "ThreadingMode"]
 
-_HOMES = {
-    "Context": "aerowire.driver.context",
-    "MediaDriver": "aerowire.driver.media_driver",
-    "Ports": "aerowire.system.ports",
-    "SpawnedDriver": "aerowire.driver.spawned",
-    "ThreadingMode": "aerowire.driver.context",
+_MODULES = {
+    "aerowire.driver.context": ("Context", "ThreadingMode"),
+    "aerowire.driver.media_driver": ("MediaDriver",),
+    "aerowire.driver.spawned": ("SpawnedDriver",),
+    "aerowire.system.ports": ("Ports",),
 }
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

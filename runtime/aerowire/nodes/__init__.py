@@ -7,22 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base.lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from aerowire.nodes.archiving_media_driver import ArchivingMediaDriver
 
 __all__ = ["ArchivingMediaDriver"]
 
-_HOMES = {"ArchivingMediaDriver": "aerowire.nodes.archiving_media_driver"}
+_MODULES = {"aerowire.nodes.archiving_media_driver": ("ArchivingMediaDriver",)}
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base.lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from aerowire.simulation.archives import SimulatedArchive
     from aerowire.simulation.clients import SimulatedClient
@@ -60,32 +62,20 @@ __all__ = [
     "Work",
 ]
 
-_NAMES_BY_MODULE = {
-    "archives": ("SimulatedArchive",),
-    "clients": ("SimulatedClient",),
-    "host": ("SimulatedHost",),
-    "host_clock": ("HostClock",),
-    "link_faults": ("LinkFaults",),
-    "links": ("LinkCounts", "LossCause"),
-    "network": ("SimulatedNetwork",),
-    "packet_capture": ("PacketCapture",),
-    "packet_trace": ("PacketFate", "PacketLog", "PacketRecord"),
-    "partitions": ("Partition", "PartitionKind"),
-    "process": ("NEVER_NS", "Deadline", "Process", "ProcessState", "Work"),
-    "scenarios.plan": ("MS", "SECOND", "Kind", "Medium", "Scenario"),
-    "world": ("Participant", "SimulatedWorld"),
+_MODULES = {
+    "aerowire.simulation.archives": ("SimulatedArchive",),
+    "aerowire.simulation.clients": ("SimulatedClient",),
+    "aerowire.simulation.host": ("SimulatedHost",),
+    "aerowire.simulation.host_clock": ("HostClock",),
+    "aerowire.simulation.link_faults": ("LinkFaults",),
+    "aerowire.simulation.links": ("LinkCounts", "LossCause"),
+    "aerowire.simulation.network": ("SimulatedNetwork",),
+    "aerowire.simulation.packet_capture": ("PacketCapture",),
+    "aerowire.simulation.packet_trace": ("PacketFate", "PacketLog", "PacketRecord"),
+    "aerowire.simulation.partitions": ("Partition", "PartitionKind"),
+    "aerowire.simulation.process": ("NEVER_NS", "Deadline", "Process", "ProcessState", "Work"),
+    "aerowire.simulation.scenarios.plan": ("MS", "SECOND", "Kind", "Medium", "Scenario"),
+    "aerowire.simulation.world": ("Participant", "SimulatedWorld"),
 }
-_HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES_BY_MODULE.items() for name in names}
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)
