@@ -7,6 +7,7 @@ import pytest
 from tests.simulation.archive_lives import live
 
 
-@pytest.mark.parametrize("seed", range(8))
+# 171: a frame that a failed write left half done was taken for recorded.
+@pytest.mark.parametrize("seed", [*range(7), 171])
 def test_what_an_archive_has_acknowledged_is_there_in_its_next_life(seed: int) -> None:
     live(seed)

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from typing import NamedTuple
 
-from aerowire.archive.files.checksum cimport CHECKSUM_NONE, compute_checksum
+from aerowire.archive.files.checksum cimport CHECKSUM_CRC_32C, CHECKSUM_NONE, compute_checksum
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, FRAME_ALIGNMENT, FRAME_TYPE_DATA, FRAME_TYPE_PAD, data_header_frame_length, data_header_session_id,
     data_header_set_session_id, data_header_stream_id, data_header_term_id, data_header_term_offset, data_header_type)
@@ -40,15 +40,27 @@ cdef class FrameWalk:
     cdef int32_t initial_term_id
     cdef int32_t stream_id
     cdef int32_t checksum_kind
+    cdef bint has_unsealed
+    cdef int32_t image_session_id
+    cdef int32_t unsealed_session_id
 
-    def __init__(self, *, term_length, initial_term_id, stream_id, checksum_kind=CHECKSUM_NONE):
-        """`checksum_kind` is a Checksum's, or 0, which checks none. Raises ValueError unless a term has a plausible length."""
+    def __init__(self, *, term_length, initial_term_id, stream_id, checksum_kind=CHECKSUM_NONE, unsealed_session_id=None):
+        """`checksum_kind` is a Checksum's, or 0, which checks none. Raises ValueError unless a term has a plausible length.
+
+        With an `unsealed_session_id` frames pass too that have this session id, and no checksum, or another checksum than the one asked for.
+        """
         if term_length < FRAME_ALIGNMENT or term_length & (term_length - 1):
             raise ValueError(f"a term of {term_length} bytes, expected a power of two")
         self.term_length = term_length
         self.initial_term_id = initial_term_id
         self.stream_id = stream_id
         self.checksum_kind = checksum_kind
+        self.has_unsealed = unsealed_session_id is not None
+        self.image_session_id = self.unsealed_session_id = unsealed_session_id or 0
+
+    def pass_unsealed(self, int32_t session_id):
+        """Let frames without a checksum pass from now on that have another session id; those of the call before no longer do."""
+        self.unsealed_session_id = session_id
 
     def walk(self, const uint8_t[::1] data, int64_t position):
         """Follow the frames in `data`, whose first byte is at a position of the recording, where a frame begins; return Walked.
@@ -112,9 +124,22 @@ cdef class FrameWalk:
                 or data_header_term_id(frame) != <int32_t>(self.initial_term_id + position // self.term_length)):
             return ENDS_FOREIGN
         if self.checksum_kind != CHECKSUM_NONE and data_header_type(frame) == FRAME_TYPE_DATA:
-            if data_header_session_id(frame) != self.checksum(frame, step[0]):
+            if data_header_session_id(frame) != self.checksum(frame, step[0]) and not self.is_unsealed(frame, step[0]):
                 return ENDS_CHECKSUM
         return ENDS_MORE
+
+    cdef bint is_unsealed(self, const uint8_t* frame, int64_t length) noexcept nogil:
+        # Whether a frame with another checksum passes all the same.
+        cdef int32_t session_id = data_header_session_id(frame)
+        cdef int32_t kind
+        if not self.has_unsealed:
+            return False
+        if session_id == self.image_session_id or session_id == self.unsealed_session_id:
+            return True
+        for kind in range(CHECKSUM_NONE + 1, CHECKSUM_CRC_32C + 1):
+            if session_id == compute_checksum(kind, frame + DATA_HEADER_LENGTH, length - DATA_HEADER_LENGTH):
+                return True
+        return False
 
     cdef int32_t checksum(self, const uint8_t* frame, int64_t length) noexcept nogil:
         return compute_checksum(self.checksum_kind, frame + DATA_HEADER_LENGTH, length - DATA_HEADER_LENGTH)

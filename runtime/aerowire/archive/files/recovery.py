@@ -1,7 +1,8 @@
 """The recovery of recordings that were active when their Archive died: their stop positions are found in their segment files.
 
-What cannot be a part of the recording is removed and reported: a last frame that is torn, bytes behind a gap, files behind it. So whoever
-extends the recording finds nothing but zeros behind its end. Aeron: Catalog, whose Archive refuses to start where a frame may be torn.
+What cannot be a part of the recording is removed and reported: a frame that was written in part, bytes behind a gap, files behind it. So
+whoever extends the recording finds nothing but zeros behind its end. Aeron: Catalog, whose Archive refuses to start where a frame may be
+torn, and looks at no checksum but that of a last frame with an empty page.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.archive.files.finding import Finding
+from aerowire.archive.files.frame_walk import CHECKSUM
+from aerowire.archive.files.sealed_frames import SealedFrames
 from aerowire.archive.files.segments import cut_segment, frames_end, give_up_segment, is_zero_from, list_segments, segment_path
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ _CHECKED_LENGTH = 128 << 20
 def recover_recordings(catalog: Catalog, now_ms: int, checksum: Checksum | None = None) -> list[Finding]:
     """Find the stop positions of all recordings that have none, and write them to the catalog; return what had to be removed.
 
-    `checksum` is the algorithm of recorded frames, by which a last frame that seems torn may prove to be whole. Raises FileError.
+    `checksum` is the algorithm of recorded frames, by which those that were written in part are told from the others. Raises FileError.
     """
     segments = list_segments(catalog.files, catalog.directory)
     findings: list[Finding] = []
@@ -50,7 +53,7 @@ class _Recovery:
         self._files = catalog.files
         self._directory = catalog.directory
         self._entry = entry
-        self._checksum = checksum
+        self._sealed = None if checksum is None else SealedFrames(entry, checksum)
 
     def recover(self, segments: list[int]) -> int:
         """Return the stop position, behind which nothing is left. `segments` ascend."""
@@ -83,9 +86,11 @@ class _Recovery:
         """Return where the frames of a segment end, and remove what is behind in its file."""
         path = segment_path(self._directory, self._entry.recording_id, segment)
         with self._files.open(path, writable=True) as file:
-            found = frames_end(file, self._entry, segment, self._checksum)
+            found = frames_end(file, self._entry, segment) if self._sealed is None else self._sealed.end(file, segment)
             end, reason = found.offset, "bytes behind a gap that are no frames"
-            if found.is_torn:
+            if found.reason == CHECKSUM:
+                reason = "a frame that does not have its checksum, and lacks a part"
+            elif found.is_torn:
                 end, reason = found.last_offset, "the last frame, of which pages are empty"
             limit = self._entry.segment_length
             if end < limit and (found.is_torn or not is_zero_from(file, end)):

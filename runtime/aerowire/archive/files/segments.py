@@ -94,8 +94,9 @@ def frames_end(
 ) -> FramesEnd:
     """Return where the frames of a segment file end that begins at a position; a frame of another place ends them. Raises FileError."""
     length = min(file.length(), entry.segment_length)
-    offset, reason, last_offset = _follow(file, _walk_of(entry).walk, entry, segment, length, progress)
-    is_torn = last_offset >= 0 and _is_torn(file, last_offset, offset, checksum)
+    begin = frame_offset_in_segment(segment, entry.start_position, entry.term_buffer_length)
+    offset, reason, last_offset = follow_frames(file, _walk_of(entry).walk, segment, begin, length, progress)
+    is_torn = last_offset >= 0 and is_torn_frame(file, last_offset, offset, checksum)
     return FramesEnd(offset, last_offset, reason, is_torn, file.length())
 
 
@@ -123,15 +124,17 @@ def check_segment(
     Checks where each frame says that it belongs and, with an algorithm, the checksum of each frame of data.
     """
     length = min(file.length(), entry.segment_length)
-    if length < frame_offset_in_segment(segment, entry.start_position, entry.term_buffer_length) + _HEADER_LENGTH:
+    begin = frame_offset_in_segment(segment, entry.start_position, entry.term_buffer_length)
+    if length < begin + _HEADER_LENGTH:
         return "failed to read fragment header"
-    offset, reason, _ = _follow(file, _walk_of(entry, checksum).walk, entry, segment, length, progress)
+    offset, reason, _ = follow_frames(file, _walk_of(entry, checksum).walk, segment, begin, length, progress)
     return None if reason == EMPTY or offset >= length else _problem(file, entry, segment, offset, reason, checksum)
 
 
 def seal_segment(file: OpenFile, entry: RecordingEntry, segment: int, checksum: Checksum, progress: Progress | None = None) -> str | None:
     """Write the checksum of each frame of data into a segment file; return what kept it from going on. Raises FileError."""
     length = file.length()
+    begin = frame_offset_in_segment(segment, entry.start_position, entry.term_buffer_length)
     seal = _walk_of(entry, checksum).seal
 
     def seal_and_write(chunk: memoryview, position: int) -> Walked:
@@ -139,30 +142,23 @@ def seal_segment(file: OpenFile, entry: RecordingEntry, segment: int, checksum: 
         file.write_all(position - segment, chunk[: walked.offset])
         return walked
 
-    offset, reason, _ = _follow(file, seal_and_write, entry, segment, length, progress)
+    offset, reason, _ = follow_frames(file, seal_and_write, segment, begin, length, progress)
     return None if reason == EMPTY or offset >= length else _problem(file, entry, segment, offset, reason, checksum)
 
 
-def _walk_of(entry: RecordingEntry, checksum: Checksum | None = None) -> FrameWalk:
-    return FrameWalk(
-        term_length=entry.term_buffer_length,
-        initial_term_id=entry.initial_term_id,
-        stream_id=entry.stream_id,
-        checksum_kind=0 if checksum is None else checksum.kind,
-    )
-
-
-def _follow(
+def follow_frames(
     file: OpenFile,
     walk: Callable[[memoryview, int], Walked],
-    entry: RecordingEntry,
     segment: int,
+    offset: int,
     length: int,
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> tuple[int, int, int]:
-    """Walk along the frames of a file, up to a length; return the offset that was reached, why no further, and the last frame's or -1."""
-    buffer = memoryview(bytearray(min(_CHUNK_LENGTH, max(length, _HEADER_LENGTH))))
-    offset, last_offset = frame_offset_in_segment(segment, entry.start_position, entry.term_buffer_length), -1
+    """Walk along the frames of a file, from the offset of one up to a length.
+
+    Return the offset that was reached, why no further, and the offset of the last frame that was passed, -1 without any. Raises FileError.
+    """
+    buffer, last_offset = memoryview(bytearray(min(_CHUNK_LENGTH, max(length, _HEADER_LENGTH)))), -1
     while offset + _HEADER_LENGTH <= length:
         count = min(len(buffer), length - offset)
         filled = 0
@@ -178,6 +174,30 @@ def _follow(
         if has_ended:
             return offset, walked.end, last_offset
     return offset, MORE, last_offset
+
+
+def is_torn_frame(file: OpenFile, offset: int, end: int, checksum: Checksum | None) -> bool:
+    """Return whether a frame may be written in part: it lies in several pages, and one of them but the first holds none of it."""
+    if offset // PAGE_LENGTH == (end - 1) // PAGE_LENGTH:
+        return False
+    frame = DataHeaderDecoder(file.read(offset, _HEADER_LENGTH))
+    if frame.type == FrameType.PAD:
+        return False  # only its header is ever written
+    if checksum is not None:
+        payload = file.read(offset + _HEADER_LENGTH, end - offset - _HEADER_LENGTH)
+        if len(payload) == end - offset - _HEADER_LENGTH and checksum.compute(payload) == frame.session_id:
+            return False
+    pages = range(offset // PAGE_LENGTH * PAGE_LENGTH + PAGE_LENGTH, end, PAGE_LENGTH)
+    return any(not any(file.read(page, min(PAGE_LENGTH, end - page))) for page in pages)
+
+
+def _walk_of(entry: RecordingEntry, checksum: Checksum | None = None) -> FrameWalk:
+    return FrameWalk(
+        term_length=entry.term_buffer_length,
+        initial_term_id=entry.initial_term_id,
+        stream_id=entry.stream_id,
+        checksum_kind=0 if checksum is None else checksum.kind,
+    )
 
 
 def _problem(file: OpenFile, entry: RecordingEntry, segment: int, offset: int, reason: int, checksum: Checksum | None) -> str:
@@ -199,18 +219,3 @@ def _problem(file: OpenFile, entry: RecordingEntry, segment: int, offset: int, r
         return f"checksum failed recorded={frame.session_id} (expected={computed})"
     room = entry.term_buffer_length - position % entry.term_buffer_length
     return f"frame length {frame.frame_length} at offset {offset}, expected {_HEADER_LENGTH} to {room}"
-
-
-def _is_torn(file: OpenFile, offset: int, end: int, checksum: Checksum | None) -> bool:
-    """Return whether a frame may be written in part: it lies in several pages, and one of them but the first holds none of it."""
-    if offset // PAGE_LENGTH == (end - 1) // PAGE_LENGTH:
-        return False
-    frame = DataHeaderDecoder(file.read(offset, _HEADER_LENGTH))
-    if frame.type == FrameType.PAD:
-        return False  # only its header is ever written
-    if checksum is not None:
-        payload = file.read(offset + _HEADER_LENGTH, end - offset - _HEADER_LENGTH)
-        if len(payload) == end - offset - _HEADER_LENGTH and checksum.compute(payload) == frame.session_id:
-            return False
-    pages = range(offset // PAGE_LENGTH * PAGE_LENGTH + PAGE_LENGTH, end, PAGE_LENGTH)
-    return any(not any(file.read(page, min(PAGE_LENGTH, end - page))) for page in pages)
