@@ -128,6 +128,31 @@ def test_a_recording_that_ends_while_the_disk_fails_is_stopped_when_the_disk_wor
     assert client.replayed(recording_id) == MESSAGES[:50]
 
 
+def test_what_a_failed_sync_has_left_is_no_part_of_the_recording_that_goes_on(world: SimulatedWorld) -> None:
+    host = world.add_host("10.0.0.1", **DRIVER)
+    archive = started(world, host, file_sync_level=1)
+    client = ArchiveClient(world, host)
+    publication, recording_id = client.record()
+    client.send(publication, MESSAGES[:50])
+    world.run(SECOND)
+    end = publication.position
+    host.disk.faults = DiskFaults(sync_error=1.0, writeback=1.0)
+    assert all(publication.offer(message) > 0 for message in MESSAGES[50:60])
+    world.run(SECOND)
+    publication.close()
+    host.disk.faults = DiskFaults()
+    assert world.run(5 * SECOND, until=lambda: client.recordings()[0].stop_position == end)
+    with host.files.open(f"{ARCHIVE_DIR}/{recording_id}-0.rec") as file:
+        assert (file.length(), any(file.read(end, 64 * 1024))) == (64 * 1024, False)
+    client.complete(client.archive.async_stop_recording(IPC, STREAM))
+    again = client.complete(client.archive.async_add_continued_publication(IPC, STREAM)).publication
+    client.send(again, MESSAGES[90:91])
+    assert world.run(5 * SECOND, until=lambda: client.position(recording_id) == again.position)
+    archive.kill()
+    started(world, host, file_sync_level=1)
+    assert ArchiveClient(world, host).replayed(recording_id) == [*MESSAGES[:50], MESSAGES[90]]
+
+
 def test_a_continued_publication_is_recorded_from_its_first_message_on(world: SimulatedWorld) -> None:
     host = world.add_host("10.0.0.1", **DRIVER)
     started(world, host)

@@ -13,7 +13,7 @@ from aerowire.archive.agents.agent_events import RecordingEnd
 from aerowire.archive.agents.recording_session import RecordingSession
 from aerowire.archive.conductor import archive_counters
 from aerowire.archive.conductor.unrecorded_stop import UnrecordedStop
-from aerowire.base.errors import AerowireError, ClosedError, FileError
+from aerowire.base.errors import AerowireError, ClosedError
 from aerowire.client.lending.lent_counter import LentCounter
 from aerowire.client.lending.lent_image import LentImage
 from aerowire.codecs.flyweights.archive import RecordingSignal
@@ -175,11 +175,9 @@ class ActiveRecording:
     def _end(self, position: int, reason: str, error_code: ArchiveErrorCode | None = None) -> None:
         core = self._core
         self._go_to(RecordingState.INACTIVE, reason, position)
-        try:
-            core.catalog.recording_stopped(self.recording_id, position, core.time.now_ms)
-        except FileError as error:
-            core.errors.record(error, key=("recording stopped", error.errno))
-            core.sessions.add(UnrecordedStop(core, self.recording_id, position))
+        stop = UnrecordedStop(core, self.recording_id, position, has_failed=error_code is not None)
+        if not stop.write():
+            core.sessions.add(stop)
         if error_code is not None:
             core.errors.record(reason, key=("recording failed", error_code))
             self.subscription.session.send_error(self.subscription.request.correlation_id, reason, error_code)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerowire.archive.control.refusals import RequestRefusedError, unknown_recording
+from aerowire.archive.files.segments import clear_tail
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ class ArchiveCore:
         if entry is None:
             raise unknown_recording(recording_id)
         return entry
+
+    def clear_tail(self, entry: RecordingEntry, position: int) -> None:
+        """Let nothing follow a position in its segment, which is the end of the recording. Raises FileError."""
+        clear_tail(self.ports.files, self.directory, entry, position, is_synced=self.context.file_sync_level > 0)
 
     def check_storage_space(self) -> None:
         """Raise RequestRefusedError when there is too little space for a recording."""

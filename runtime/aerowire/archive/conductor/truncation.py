@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from aerowire.archive.conductor.segment_files import is_frame_at, segment_names_of
 from aerowire.archive.control.refusals import RequestRefusedError
-from aerowire.archive.files.segments import cut_segment
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
@@ -42,10 +41,7 @@ class Truncation:
         self._replays.abort(entry.recording_id, "truncate recording")
         self._core.catalog.set_stop_position(entry.recording_id, position)
         if is_cut:
-            with self._core.ports.files.open(self._core.directory / segment_name(entry.recording_id, base), writable=True) as file:
-                cut_segment(file, position - base, entry.segment_length)
-                if self._core.context.file_sync_level:
-                    file.sync()
+            self._core.clear_tail(entry, position)
         self._deletions.answer(
             session,
             request.correlation_id,

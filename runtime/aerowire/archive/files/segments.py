@@ -116,6 +116,32 @@ def cut_segment(file: OpenFile, offset: int, segment_length: int) -> None:
     file.truncate(segment_length)
 
 
+def clear_tail(files: FilePort, directory: Path, entry: RecordingEntry, position: int, *, is_synced: bool) -> None:
+    """Let the segment that holds the end of a recording go on with zeros. Raises FileError.
+
+    Blocks are left there by a write or sync that failed, and by a truncation whose archive died. Whoever followed the frames of the
+    recording once it is extended would take them for its own.
+    """
+    base = entry.segment_of(position)
+    path = segment_path(directory, entry.recording_id, base)
+    facts = files.facts(path) if base < position else None
+    if facts is not None and facts.length > position - base:
+        with files.open(path, writable=True) as file:
+            cut_segment(file, position - base, entry.segment_length)
+            if is_synced:
+                file.sync()
+
+
+def give_up_behind(files: FilePort, directory: Path, entry: RecordingEntry, position: int) -> None:
+    """Give up the segment files that lie behind the end of a recording. Raises FileError."""
+    base = entry.segment_of(position)
+    if base < position:
+        base += entry.segment_length
+    while files.facts(segment_path(directory, entry.recording_id, base)) is not None:
+        give_up_segment(files, directory, entry.recording_id, base)
+        base += entry.segment_length
+
+
 def check_segment(
     file: OpenFile, entry: RecordingEntry, segment: int, checksum: Checksum | None = None, progress: Progress | None = None
 ) -> str | None:
