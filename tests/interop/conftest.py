@@ -13,7 +13,7 @@ import pytest
 from tests.interop.class_archive import with_archive
 from tests.interop.harness import AERON_ALL, Bench, Java, find_java
 from tests.interop.matrix import Outcome, java_version, render
-from tests.interop.scenarios import ROW_PROPERTY, Row, Scenario
+from tests.interop.scenarios import ROWS_PROPERTY, Row, Scenario
 from tests.support.processes import open_workshop
 
 MESSAGES_VARIABLE = "AEROWIRE_INTEROP_MESSAGES"
@@ -30,10 +30,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if path is None:
         return
     outcomes = [
-        Outcome(report.nodeid, kind == "passed", Row(**dict(report.user_properties)[ROW_PROPERTY]))
+        Outcome(report.nodeid, kind == "passed", Row(**row))
         for kind in ("passed", "failed")
         for report in terminalreporter.stats.get(kind, [])
-        if report.when == "call" and ROW_PROPERTY in dict(report.user_properties)
+        if report.when == "call"
+        for row in dict(report.user_properties).get(ROWS_PROPERTY, ())
     ]
     java = shutil.which("java")
     if not outcomes or java is None:
@@ -61,11 +62,11 @@ def scenario(bench: Bench, messages: int) -> Scenario:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put the row of a scenario into its report, as a plain dict: reports come from other processes too."""
+    """Put the rows of a scenario into its report, as plain dicts: reports come from other processes too."""
     report = yield
     made = getattr(item, "funcargs", {}).get("scenario")
     if isinstance(made, Scenario):
-        report.user_properties.append((ROW_PROPERTY, asdict(made.row)))
+        report.user_properties.append((ROWS_PROPERTY, [asdict(row) for row in made.rows]))
     return report
 
 

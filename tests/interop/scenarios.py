@@ -22,7 +22,7 @@ STREAM = 1001
 # The shortest terms wrap most often; a message is at most an eighth of one.
 TERM_LENGTH = 65_536
 LENGTH_MAX = 8_192
-ROW_PROPERTY = "interop"
+ROWS_PROPERTY = "interop"
 
 LOSS_RATE = "0.05"
 # Official drivers drop frames only through these endpoints.
@@ -159,12 +159,21 @@ class Scenario:
     def __init__(self, bench: Bench, messages: int) -> None:
         self.bench = bench
         self.messages = messages
-        self.row = Row("")
+        self.rows = [Row("")]
         self._drivers: list[Driver] = []
+
+    @property
+    def row(self) -> Row:
+        """The row of the scenario that runs."""
+        return self.rows[-1]
 
     def feature(self, text: str) -> None:
         """Name the feature as the matrix shows it; the same text in both directions."""
         self.row.feature = text
+
+    def next_feature(self, text: str) -> None:
+        """Begin a further scenario of the same processes, which the matrix shows in a row of its own."""
+        self.rows.append(Row(text, self.row.publishing, list(self.row.subscribing)))
 
     def driver(self, side: Side, properties: Mapping[str, str] | None = None, *, prefix: Sequence[str] = ()) -> Driver:
         """Start a driver, somewhere else by `prefix`, and wait until it can be used."""
@@ -196,7 +205,7 @@ class Scenario:
 
     def finish(self) -> None:
         """End the drivers in order and assert that no file of theirs is left."""
-        assert self.row.feature, "the scenario has not named its feature"
+        assert all(row.feature for row in self.rows), "the scenario has not named its feature"
         for driver in self._drivers:
             driver.process.stop()
             assert not driver.directory.exists(), f"{driver.side} driver left {sorted(map(str, driver.directory.rglob('*')))}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aerowire.archive import AeronArchive
+from tests.interop.archive.remains import assert_no_counter, assert_no_file, assert_sound
 from tests.interop.harness import PATIENT_MS, Driver, Side
 from tests.interop.scenarios import Scenario
 from tests.support.processes import Process, free_port
@@ -76,10 +77,18 @@ def start_archive(scenario: Scenario, side: Side, driver: Driver, properties: Ma
     return ArchiveNode(side, driver, scenario.bench.workshop.start(f"{side} archive", command), directory, channel)
 
 
-def finish(scenario: Scenario, *nodes: ArchiveNode) -> None:
-    """End the archives, then their drivers, and let the matrix say between which ends it was."""
-    scenario.row.publishing = f"{nodes[0].side} archive, {nodes[0].driver.side} driver"
-    scenario.row.subscribing = ["aerowire archive client"]
+def finish(scenario: Scenario, *nodes: ArchiveNode, client: str = "aerowire archive client") -> None:
+    """End the archives, then their drivers, and let the matrix say between which ends it was.
+
+    Asserts that no counter and no file is left, and that the tools of both sides find each directory sound.
+    """
+    for row in scenario.rows:
+        row.publishing = row.publishing or f"{nodes[0].side} archive, {nodes[0].driver.side} driver"
+        row.subscribing = row.subscribing or [client]
     for node in nodes:
         node.stop()
+    for node in nodes:
+        assert_no_counter(node.driver)
+        assert_no_file(node.directory)
+    assert_sound(scenario.bench.java, *(node.directory for node in nodes))
     scenario.finish()
