@@ -1,0 +1,162 @@
+"""Recordings that an archive of one side copies from an archive of the other: every form of replication, with and without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from aerowire.archive import AeronArchive, RecordingSignalEvent, ReplicationParams
+from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+from tests.interop.archive.content import Batch, hash_of, replayed
+from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
+from tests.interop.harness import Side
+from tests.interop.scenarios import Scenario, lossy_network, other
+from tests.support.processes import free_port
+from tests.support.waiting import rest, wait_until
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+STREAM_ID = 5001
+CONTROL_STREAM_ID = 10
+FIRST, SECOND, LAST = Batch(11, 200), Batch(12, 150), Batch(13, 50)
+ENDS = {"SYNC", "STOP", "REPLICATE_END"}
+
+
+class Replicator:
+    """A client of the archive that copies, with the signals and errors of the replication that goes on."""
+
+    def __init__(self, scenario: Scenario, source: ArchiveNode, target: ArchiveNode) -> None:
+        self._scenario = scenario
+        self._source = source
+        self.signals: list[RecordingSignalEvent] = []
+        self.archive: AeronArchive = target.connect("ipc", recording_signal_consumer=self.signals.append)
+
+    @property
+    def names(self) -> list[str]:
+        """The signals so far, by name."""
+        return [event.signal.name for event in self.signals]
+
+    def start(self, src_recording_id: int, params: ReplicationParams) -> None:
+        """Begin to copy."""
+        self.signals.clear()
+        self.archive.replicate(src_recording_id, CONTROL_STREAM_ID, self._source.control_channel, params)
+
+    def await_signals(self, *names: str, work: Callable[[], object] = rest) -> None:
+        """Wait for signals, while `work` is done."""
+
+        def poll() -> None:
+            if self.archive.poll() == 0:
+                work()
+
+        wait_until(lambda: set(names) <= set(self.names), lambda: f"{names} of {self.signals}", work=poll)
+
+    def copy(self, feature: str, params: ReplicationParams, *content: Batch, ends: set[str] = ENDS) -> int:
+        """Copy recording 0 in a scenario of its own; return the id of the copy, whose content is compared, and its signals."""
+        self._scenario.next_feature(feature)
+        self.start(0, params)
+        self.await_signals("REPLICATE_END", *ends)
+        begins = ["EXTEND"] if params.dst_recording_id >= 0 else ["REPLICATE", "EXTEND"]
+        assert self.names[: len(begins)] == begins
+        assert sorted(self.names[len(begins) :]) == sorted(ends)
+        copy = self.signals[0].recording_id
+        self.compare(copy, *content)
+        self._scenario.observed(f"content hash of {len(content)} batches; signals {', '.join(sorted(self.names))}")
+        return copy
+
+    def compare(self, recording_id: int, *content: Batch) -> None:
+        """Assert that a recording of the archive that copies has this content."""
+        expected = hash_of(*content)
+        assert replayed(self.archive, recording_id) == expected
+        self._scenario.row.messages += sum(batch.messages for batch in content)
+
+
+def record(archive: AeronArchive) -> int:
+    """Record two batches as recording 0, and return the position between them."""
+    publication = archive.add_recorded_exclusive_publication("aeron:ipc?term-length=64k", STREAM_ID)
+    middle = FIRST.publish(publication)
+    end = SECOND.publish(publication)
+    archive.await_recorded(0, end)
+    publication.close()
+    wait_until(lambda: archive.get_stop_position(0) == end, "the recording's stop")
+    return middle
+
+
+def response_channel() -> str:
+    return f"aeron:udp?control-mode=response|control=127.0.0.1:{free_port()}"
+
+
+def merge(scenario: Scenario, feature: str, replicator: Replicator, source: AeronArchive) -> None:
+    """Copy a recording that goes on, and go on with its live stream, by the subscription that has the tags of the request."""
+    scenario.next_feature(feature)
+    control = f"control=127.0.0.1:{free_port()}|control-mode=dynamic"
+    publication = source.add_recorded_exclusive_publication(f"aeron:udp?{control}|ssc=true|term-length=64k", STREAM_ID)
+    FIRST.publish(publication)
+    params = ReplicationParams(live_destination=f"aeron:udp?endpoint=127.0.0.1:0|{control}", channel_tag_id=7771, subscription_tag_id=7772)
+    replicator.start(1, params)
+    SECOND.publish(publication, work=replicator.archive.poll)
+    replicator.await_signals("MERGE", "REPLICATE_END")
+    (subscription,) = replicator.archive.list_recording_subscriptions()
+    assert "tags=7771,7772" in subscription.stripped_channel
+    end = LAST.publish(publication)
+    copy = replicator.signals[0].recording_id
+    replicator.archive.await_recorded(copy, end)
+    publication.close()
+    replicator.await_signals("STOP")
+    assert replicator.names == ["REPLICATE", "EXTEND", "MERGE", "REPLICATE_END", "STOP"]
+    assert replicator.signals[-1].position == end
+    replicator.compare(copy, FIRST, SECOND, LAST)
+    scenario.observed(f"content hash of 3 batches; signals {', '.join(replicator.names)}")
+
+
+def refuse(scenario: Scenario, feature: str, replicator: Replicator) -> None:
+    """Ask for a copy of a recording that there is not."""
+    scenario.next_feature(feature)
+    replicator.start(4321, ReplicationParams())
+    replicator.await_signals("REPLICATE_END")
+    error = replicator.archive.poll_for_error_response()
+    assert error is not None
+    assert error.error_code == ArchiveErrorCode.UNKNOWN_RECORDING
+    assert "unknown src recording id 4321" in str(error)
+    scenario.observed(f"error {error.error_code}, REPLICATE_END")
+
+
+@pytest.mark.parametrize("network", ["clean", pytest.param("lossy", marks=pytest.mark.lossy)])
+@pytest.mark.parametrize("target_side", ["official", "aerowire"])
+def test_recordings_are_copied_in_every_form(scenario: Scenario, target_side: Side, network: str) -> None:
+    is_lossy = network == "lossy"
+    source_side = other(target_side)
+    suffix = ", 5 % loss each way" if is_lossy else ""
+    source, target = (
+        start_archive(scenario, side, scenario.driver(side, lossy_network(side) if is_lossy else None))
+        for side in (source_side, target_side)
+    )
+    with source.connect("ipc") as recorded:
+        replicator = Replicator(scenario, source, target)
+        with replicator.archive:
+            scenario.feature(f"Archive replication: the source, replayed whole and from its middle{suffix}")
+            scenario.row.publishing, scenario.row.subscribing = f"{source_side} archive and driver", [f"{target_side} archive and driver"]
+            middle = record(recorded)
+            assert replayed(recorded, 0) == hash_of(FIRST, SECOND)
+            assert replayed(recorded, 0, position=middle) == hash_of(SECOND)
+            scenario.row.messages = FIRST.messages + 2 * SECOND.messages
+            replicator.copy(f"Archive replication: whole{suffix}", ReplicationParams(file_io_max_length=65536), FIRST, SECOND)
+            part = replicator.copy(
+                f"Archive replication: to a stop position{suffix}",
+                ReplicationParams(stop_position=middle),
+                FIRST,
+                ends={"STOP", "REPLICATE_END"},
+            )
+            assert replicator.archive.get_stop_position(part) == middle
+            rest_of_it = ReplicationParams(dst_recording_id=part, replication_session_id=919)
+            replicator.copy(f"Archive replication: the rest of a copy{suffix}", rest_of_it, FIRST, SECOND)
+            tagged = ReplicationParams(channel_tag_id=8881, subscription_tag_id=8882)
+            replicator.copy(f"Archive replication: tagged{suffix}", tagged, FIRST, SECOND)
+            by_response = ReplicationParams(replication_channel=response_channel(), src_response_channel=response_channel())
+            replicator.copy(f"Archive replication: by response channels{suffix}", by_response, FIRST, SECOND)
+            merge(scenario, f"Archive replication: live merge, tagged{suffix}", replicator, recorded)
+            if is_lossy:
+                scenario.prove(target.driver, "NAKs sent")
+                scenario.prove(source.driver, "Retransmits sent")
+            refuse(scenario, f"Archive replication: an unknown recording{suffix}", replicator)
+    finish(scenario, target, source)
