@@ -77,6 +77,11 @@ def start_archive(scenario: Scenario, side: Side, driver: Driver, properties: Ma
     return ArchiveNode(side, driver, scenario.bench.workshop.start(f"{side} archive", command), directory, channel)
 
 
+def response_channel() -> str:
+    """Return a channel by which responses or a replay return to the client, with a control port of its own."""
+    return f"aeron:udp?control-mode=response|control=127.0.0.1:{free_port()}"
+
+
 def finish(scenario: Scenario, *nodes: ArchiveNode, client: str = "aerowire archive client") -> None:
     """End the archives, then their drivers, and let the matrix say between which ends it was.
 

@@ -9,7 +9,7 @@ import pytest
 from aerowire.archive import AeronArchive, RecordingSignalEvent, ReplicationParams
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from tests.interop.archive.content import Batch, hash_of, replayed
-from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
+from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, start_archive
 from tests.interop.harness import Side
 from tests.interop.scenarios import Scenario, lossy_network, other
 from tests.support.processes import free_port
@@ -80,10 +80,6 @@ def record(archive: AeronArchive) -> int:
     publication.close()
     wait_until(lambda: archive.get_stop_position(0) == end, "the recording's stop")
     return middle
-
-
-def response_channel() -> str:
-    return f"aeron:udp?control-mode=response|control=127.0.0.1:{free_port()}"
 
 
 def merge(scenario: Scenario, feature: str, replicator: Replicator, source: AeronArchive) -> None:

@@ -7,7 +7,7 @@ import pytest
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from tests.interop.archive.nodes import finish, start_archive
 from tests.interop.archive.operations import Operations
-from tests.interop.archive.test_operations import official_outcome, response_channel
+from tests.interop.archive.test_operations import official_outcome, replay_by_response
 from tests.interop.harness import Side
 from tests.interop.scenarios import Scenario
 
@@ -39,7 +39,7 @@ def test_our_client_gets_the_same_from_both_archives(scenario: Scenario, transpo
         Operations(
             lambda node=node, **options: node.connect(transport, **options),
             source=node.control_channel,
-            response=response_channel(transport) or None,
+            response=replay_by_response(transport) or None,
         ).run()
         for node in nodes
     )
