@@ -1,52 +1,49 @@
-"""Reads a driver's event log along: what was noted, in order, and how much was missed.
+"""Reads the event log of a driver or an archive along: what was noted, in order, and how much was missed.
 
 Knows the file and its records; nothing of how they are shown.
 """
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.base.errors import AerowireError, BroadcastLappedError, MappedFileMissingError
-from aerowire.codecs.flyweights.commands import COMMAND_DECODERS, CommandType
-from aerowire.codecs.flyweights.events import (
-    CommandEventDecoder,
-    DriverEventCode,
-    FrameEventDecoder,
-    LoggedEventDecoder,
-    ReceiverEventDecoder,
-    ResendEventDecoder,
-    RevokeEventDecoder,
-    StateEventDecoder,
-)
-from aerowire.codecs.flyweights.transport import FRAME_DECODERS, FrameHeaderDecoder, FrameType
+from aerowire.codecs.flyweights.events import ArchiveEventCode, DriverEventCode, LoggedEventDecoder
+from aerowire.tools.driver.archive_event_facts import archive_facts
+from aerowire.tools.driver.driver_event_facts import driver_facts
 
 if TYPE_CHECKING:
     from aerowire.ipc.broadcast import BroadcastReceiver
     from aerowire.memory.region import Region
 
-_FRAMES = {DriverEventCode.FRAME_IN, DriverEventCode.FRAME_OUT, DriverEventCode.NAK_SENT, DriverEventCode.NAK_RECEIVED}
-# Those of an agent's that have fields of their own.
-_OF_STREAMS: dict[DriverEventCode, type[ResendEventDecoder | ReceiverEventDecoder | RevokeEventDecoder]] = {
-    DriverEventCode.RESEND: ResendEventDecoder,
-    DriverEventCode.FLOW_CONTROL_RECEIVER_ADDED: ReceiverEventDecoder,
-    DriverEventCode.FLOW_CONTROL_RECEIVER_REMOVED: ReceiverEventDecoder,
-    DriverEventCode.PUBLICATION_REVOKE: RevokeEventDecoder,
-    DriverEventCode.PUBLICATION_IMAGE_REVOKE: RevokeEventDecoder,
-}
-_HEAD = {"sequence", "timestamp_ns", "channel_length"}
 # Of one look, so that a flood does not keep the reader from looking whose the log is.
 POLL_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class EventSource:
+    """A component that notes events: the name of each code, and the fields of its records."""
+
+    component: str
+    codes: type[enum.IntEnum]
+    facts: Callable[[Any, bytes], dict[str, Any]]
+    hint: str
+
+
+DRIVER: Final = EventSource("driver", DriverEventCode, driver_facts, "start it with -Daeron.event.log=admin, or all")
+ARCHIVE: Final = EventSource("archive", ArchiveEventCode, archive_facts, "start it with -Daeron.event.archive.log=all")
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """One event. `facts` are its fields by name; `missed` counts the events before it that were overwritten unread."""
 
-    code: DriverEventCode
+    code: enum.IntEnum
     sequence: int
     timestamp_ns: int
     facts: dict[str, Any]
@@ -64,14 +61,15 @@ class Event:
 
 
 class EventReader:
-    """The event log of the driver that is in a directory now. Belongs to one thread.
+    """The event log of the driver or archive that is in a directory now. Belongs to one thread.
 
     Invariant: `_next_sequence` is that of the event that follows the last one read.
     """
 
-    def __init__(self, aeron_dir: str, *, from_start: bool) -> None:
+    def __init__(self, directory: str, *, from_start: bool, source: EventSource = DRIVER) -> None:
         """`from_start`: with what was noted before, as far as it is not overwritten. Raises AerowireError where there is no log."""
-        self._path = Path(aeron_dir) / EVENT_LOG_FILE_NAME
+        self._path = Path(directory) / EVENT_LOG_FILE_NAME
+        self._source = source
         self._from_start = from_start
         self._region: Region | None = None
         self._identity = (0, 0)
@@ -123,8 +121,8 @@ class EventReader:
             raise AerowireError(
                 "there is no event log",
                 where=self._path,
-                expected="a driver that notes events",
-                hint="start it with -Daeron.event.log=admin, or all",
+                expected=f"{_an(self._source.component)} that notes events",
+                hint=self._source.hint,
             ) from None
         self.close()
         self._region, self._identity = region, identity
@@ -133,11 +131,11 @@ class EventReader:
 
     def _event(self, code: int, body: bytes) -> Event | None:
         try:
-            kind = DriverEventCode(code)
+            kind = self._source.codes(code)
             head = LoggedEventDecoder(body)
-            facts = _facts(kind, body)
+            facts = self._source.facts(kind, body)
         except ValueError:
-            return None  # of a driver that knows more than this reader
+            return None  # of a driver or an archive that knows more than this reader
         sequence = head.sequence
         missed = sequence - self._next_sequence if self._next_sequence >= 0 else 0
         self._next_sequence = sequence + 1
@@ -149,50 +147,5 @@ def _identity_of(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _facts(kind: DriverEventCode, body: bytes) -> dict[str, Any]:
-    if kind in _FRAMES:
-        return _frame_facts(FrameEventDecoder(body))
-    if kind.name.startswith("CMD_"):
-        return _command_facts(CommandEventDecoder(body))
-    if kind in _OF_STREAMS:
-        return {name: value for name, value in _OF_STREAMS[kind](body).to_dict().items() if name not in _HEAD}
-    import json
-
-    return dict(json.loads(StateEventDecoder(body).text))
-
-
-def _frame_facts(event: FrameEventDecoder) -> dict[str, Any]:
-    import ipaddress
-
-    frame = bytes(event.frame)
-    packed = bytes(event.address)[: event.address_length]
-    facts: dict[str, Any] = {"address": None, "length": event.datagram_length}
-    if packed:
-        address = ipaddress.ip_address(packed)
-        facts["address"] = f"[{address}]:{event.port}" if address.version == 6 else f"{address}:{event.port}"
-    try:
-        kind = FrameType(FrameHeaderDecoder(frame).type)
-        facts["type"] = kind.name
-        facts["frame"] = {name: _plain(value) for name, value in FRAME_DECODERS[kind](frame).to_dict().items() if name not in _REPEATED}
-    except (ValueError, KeyError):
-        facts["bytes"] = frame.hex()  # not a frame, or more of it than was kept
-    return facts
-
-
-# What every frame has, or what was said before.
-_REPEATED = {"version", "type", "payload"}
-
-
-def _command_facts(event: CommandEventDecoder) -> dict[str, Any]:
-    command = bytes(event.command)
-    facts: dict[str, Any] = {"length": event.command_length}
-    try:
-        kind = CommandType(event.command_type)
-        facts["command"] = {name: _plain(value) for name, value in COMMAND_DECODERS[kind](command).to_dict().items()}
-    except (ValueError, KeyError):
-        facts["bytes"] = command.hex()
-    return facts
-
-
-def _plain(value: object) -> object:
-    return value.hex() if isinstance(value, bytes) else int(value) if isinstance(value, int) else value
+def _an(component: str) -> str:
+    return f"an {component}" if component.startswith("a") else f"a {component}"
