@@ -22,7 +22,7 @@ _ARCHIVE = {
     for name, home in (
         ("describe", "inspection:describe_command"),
         ("describe-all", "inspection:describe_all_command"),
-        ("list", "inspection:list_command"),
+        ("list", "recording_list:command"),
         ("dump", "dump:command"),
         ("errors", "inspection:errors_command"),
         ("pid", "inspection:pid_command"),

@@ -13,6 +13,7 @@ from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
 from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.system.ports import Ports
 from aerowire.tools.main import main
+from tests.archive.conductor.conftest import CHANNEL, STREAM_ID, Rig
 from tests.support.recordings import RecordingWriter, write_catalog
 
 WRITING = [
@@ -75,11 +76,88 @@ def test_the_list_is_a_table_of_valid_recordings_or_of_all(directory: Path, caps
     assert run("list", directory) == 0
     lines = capsys.readouterr().out.splitlines()
     assert (lines[0].split()[:5], len(lines)) == (["id", "state", "start", "stop", "files"], 16)
-    assert lines[13].split()[:6] == ["13", "valid", "0", "0", "1", "1022"]
+    row = lines[13].split()
+    assert (row[:5], row[9]) == (["13", "valid", "0", "0", "1"], "1022")
     assert run("list", directory, "--all", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["recordings"]
     assert [row["state"] for row in rows if row["recording_id"] in (6, 7)] == ["VALID", "DELETED"]
     assert rows[6]["segments"] == [0, 65536, 131072, 196608, 262144]
+    assert rows[6]["duration_ms"] == rows[6]["stop_timestamp_ms"] - rows[6]["start_timestamp_ms"]
+    assert run("list", directory, 3, "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)["recordings"]
+    assert (row["recording_id"], row["activity"], row["position"]) == (3, "valid", row["stop_position"])
+
+
+def test_the_list_of_a_running_archive_has_what_is_recorded_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rig = Rig(tmp_path / "archive")
+    rig.record(2)
+    rig.client.start_recording(CHANNEL, STREAM_ID)
+    publication = rig.publication()
+    recording_id = rig.started()
+    end = rig.offer(publication, 3)
+    rig.run(lambda: rig.client.get_recording_position(recording_id) == end)
+    assert run("list", rig.directory, "--json") == 0
+    stopped, active = json.loads(capsys.readouterr().out)["recordings"]
+    assert (stopped["activity"], active["activity"], active["position"]) == ("valid", "recording", end)
+    assert active["length_on_disk"] >= end
+    copy = shutil.copytree(rig.directory, tmp_path / "as-after-a-kill", ignore=lambda *_: ["archive.lock", "archive-mark.dat"])
+    rig.close()
+    assert run("list", copy, "--json") == 0
+    stopped, active = json.loads(capsys.readouterr().out)["recordings"]
+    assert (stopped["activity"], active["activity"], active["position"]) == ("valid", "unfinished", None)
+
+
+INSPECTING = [
+    ["describe"],
+    ["describe", "3"],
+    ["describe-all"],
+    ["list", "--all"],
+    ["dump", "2"],
+    ["errors"],
+    ["pid"],
+    ["count-entries"],
+    ["max-entries"],
+    ["capacity"],
+    ["verify", "-a", "--truncate", "--dry-run"],
+    ["checksum", "CRC-32C", "-a", "--dry-run"],
+    ["mark-valid", "3", "--dry-run"],
+    ["mark-invalid", "3", "--dry-run"],
+    ["compact", "--dry-run"],
+    ["delete-orphaned-segments", "--dry-run"],
+    ["migrate", "--dry-run"],
+]
+
+
+def facts_of(directory: Path) -> dict[str, tuple[int, bytes]]:
+    return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("arguments", INSPECTING, ids=" ".join)
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_inspection_changes_no_file(directory: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], form: list[str]) -> None:
+    before = facts_of(directory)
+    assert run(arguments[0], directory, *arguments[1:], *form) in (0, 1)
+    assert facts_of(directory) == before
+    if form:
+        for line in capsys.readouterr().out.splitlines():
+            json.loads(line)
+
+
+def test_changes_are_told_as_json(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(*arguments: object) -> object:
+        assert run(*arguments, "--json") == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert shown("max-entries", directory) == {"max_entries": None}
+    assert shown("mark-invalid", directory, 3) == {"recording_id": 3, "old_state": "VALID", "state": "INVALID", "dry_run": False}
+    assert shown("mark-invalid", directory, 3) == {"recording_id": 3, "old_state": "INVALID", "state": "INVALID", "dry_run": False}
+    assert shown("mark-valid", directory, 3, "--dry-run") == {"recording_id": 3, "old_state": "INVALID", "state": "VALID", "dry_run": True}
+    assert shown("migrate", directory, "--yes") == {"steps": [], "dry_run": False}
+    assert shown("checksum", directory, "CRC-32", 6) == {
+        "checksum": "CRC-32",
+        "recordings": [{"recording_id": 6, "problem": None}],
+        "dry_run": False,
+    }
 
 
 def test_errors_of_the_archive_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,9 +29,8 @@ def add_command(
     examples: Iterable[str],
     done: str = "done",
     finding: str = "interrupted before it was done",
-    has_json: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add `archive NAME` with its directory, and --json unless that would say nothing; return the parser for the rest."""
+    """Add `archive NAME` with its directory and --json; return the parser for the rest."""
     lines = "\n".join(f"  aerowire archive {name} {example}".rstrip() for example in examples)
     parser = subparsers.add_parser(
         f"archive {name}",
@@ -41,8 +40,7 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("directory", metavar="DIR", help="the directory of an archive, ours or an official one")
-    if has_json:
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
     return parser
 

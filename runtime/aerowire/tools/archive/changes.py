@@ -91,7 +91,6 @@ def migrate_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
         description="Bring mark file, catalog and segment files of versions 0, 1 and 2 to version 3. Make a copy of the directory before.",
         examples=("aeron-archive --dry-run", "aeron-archive --yes"),
         finding="not agreed to, or interrupted: another run completes it",
-        has_json=False,
     )
     add_writing_arguments(parser, is_asked=True)
 
@@ -190,8 +189,17 @@ def run_migrate(arguments: argparse.Namespace) -> int:
     require_unused(arguments)
     if not is_agreed(arguments, "The archive must not run, and a copy of its directory should be kept. Migrate?"):
         return NOT_AGREED
-    steps = migrate(system_files(), Path(arguments.directory), lambda line: show(printable(line)), is_dry=arguments.dry_run)
-    if not steps:
+    steps: list[str] = []
+
+    def tell(line: str) -> None:
+        steps.append(line)
+        if not arguments.json:
+            show(printable(line))
+
+    has_migrated = migrate(system_files(), Path(arguments.directory), tell, is_dry=arguments.dry_run)
+    if arguments.json:
+        show_json({"steps": steps, "dry_run": arguments.dry_run})
+    elif not has_migrated:
         show("nothing to migrate")
     return 0
 
@@ -204,7 +212,6 @@ def _add_mark(subparsers: Subparsers[argparse.ArgumentParser], name: str, run: C
         purpose=purpose,
         description=f"{purpose[0].upper()}{purpose[1:]}.",
         examples=("aeron-archive 5",),
-        has_json=False,
     )
     parser.add_argument("recording_id", metavar="ID", type=recording_id, help="the recording")
     add_writing_arguments(parser, is_asked=False)
@@ -217,17 +224,20 @@ def _change_state(arguments: argparse.Namespace, expected: RecordingState, targe
     require_unused(arguments)
     with OfflineCatalog(system_files(), Path(arguments.directory), writable=not arguments.dry_run) as catalog:
         entry = catalog.entry(arguments.recording_id)
-        if entry.recording_state is target:
-            return 0
-        if entry.recording_state is not expected:
+        is_changing = entry.recording_state is not target
+        if is_changing and entry.recording_state is not expected:
             raise ArchiveFileError(
                 f"recording {entry.recording_id} cannot become {target.name}",
                 where=catalog.path,
                 expected=expected.name,
                 actual=entry.recording_state.name,
             )
-        if not arguments.dry_run:
+        if is_changing and not arguments.dry_run:
             catalog.set_state(entry, target)
-        verb = "would change" if arguments.dry_run else "changed"
-        show(f"(recordingId={entry.recording_id}) {verb} state to {target.name}")
+        if arguments.json:
+            states = {"old_state": entry.recording_state.name, "state": target.name}
+            show_json({"recording_id": entry.recording_id, **states, "dry_run": arguments.dry_run})
+        elif is_changing:
+            verb = "would change" if arguments.dry_run else "changed"
+            show(f"(recordingId={entry.recording_id}) {verb} state to {target.name}")
     return 0

@@ -48,21 +48,6 @@ def describe_all_command(subparsers: Subparsers[argparse.ArgumentParser]) -> Non
     parser.set_defaults(recording_id=None)
 
 
-def list_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
-    """Register `archive list`."""
-    parser = add_command(
-        subparsers,
-        "list",
-        run_list,
-        purpose="list the recordings of an archive as a table",
-        description="List recordings: state, positions, times, files, stream and channel.",
-        examples=("aeron-archive", "aeron-archive --all"),
-        done="shown",
-        finding="the catalog is damaged: the entries before the damage are shown",
-    )
-    parser.add_argument("--all", action="store_true", help="also those that are invalid or deleted")
-
-
 def count_entries_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
     """Register `archive count-entries`."""
     add_command(
@@ -84,7 +69,6 @@ def max_entries_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None
         purpose="deprecated: use `archive capacity`",
         description="Print that catalogs have no largest number of entries any more; `archive capacity` is in bytes.",
         examples=("aeron-archive",),
-        has_json=False,
     )
     parser.add_argument("entries", metavar="N", nargs="?", type=int, help="has no effect")
 
@@ -139,43 +123,6 @@ def run_describe(arguments: argparse.Namespace, *, all_states: bool) -> int:
         return tell_problem(catalog)
 
 
-def run_list(arguments: argparse.Namespace) -> int:
-    """Show a table of recordings; returns 1 for a damaged catalog."""
-    from rich.table import Table
-
-    from aerowire.archive.files.offline_catalog import OfflineCatalog
-    from aerowire.archive.files.segments import list_segments
-    from aerowire.codecs.flyweights.archive import RecordingState
-    from aerowire.tools.archive.message_text import entry_object
-    from aerowire.tools.driver.watching import as_text
-    from aerowire.tools.terminal.figures import grouped, printable_text, time_text
-
-    with OfflineCatalog(system_files(), Path(arguments.directory)) as catalog:
-        segments = list_segments(catalog.files, catalog.directory)
-        chosen = [one for one in catalog.entries if arguments.all or one.recording_state is RecordingState.VALID]
-        if arguments.json:
-            show_json({"recordings": [entry_object(one) | {"segments": segments.get(one.recording_id, [])} for one in chosen]})
-            return tell_problem(catalog)
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("id", "state", "start", "stop", "files", "stream", "session", "started", "stopped", "channel"):
-            table.add_column(name, justify="right" if name in ("id", "start", "stop", "files", "stream", "session") else "left")
-        for one in chosen:
-            table.add_row(
-                str(one.recording_id),
-                "damaged" if one.damage is not None else one.recording_state.name.lower(),
-                grouped(one.start_position),
-                "active" if one.is_active else grouped(one.stop_position),
-                str(len(segments.get(one.recording_id, []))),
-                str(one.stream_id),
-                str(one.session_id),
-                time_text(one.start_timestamp_ms),
-                "" if one.stop_timestamp_ms < 0 else time_text(one.stop_timestamp_ms),
-                printable_text(one.original_channel),
-            )
-        show(as_text(table).rstrip("\n"))
-        return tell_problem(catalog)
-
-
 def run_count_entries(arguments: argparse.Namespace) -> int:
     """Print the number of valid recordings; returns 0."""
     from aerowire.archive.files.offline_catalog import OfflineCatalog
@@ -188,9 +135,12 @@ def run_count_entries(arguments: argparse.Namespace) -> int:
         return tell_problem(catalog)
 
 
-def run_max_entries(_: argparse.Namespace) -> int:
+def run_max_entries(arguments: argparse.Namespace) -> int:
     """Print that there is no such number any more; returns 0."""
-    show(LEGACY_ENTRIES_TEXT)
+    if arguments.json:
+        show_json({"max_entries": None})
+    else:
+        show(LEGACY_ENTRIES_TEXT)
     return 0
 
 

@@ -22,7 +22,10 @@ from aerowire.tools.archive.archive_command import (
 )
 
 if TYPE_CHECKING:
+    from aerowire.archive.files.offline_catalog import OfflineCatalog
+    from aerowire.archive.files.segments import Progress
     from aerowire.archive.files.verification import Verdict
+    from aerowire.recordings.catalog_entry import RecordingEntry
 
 
 def verify_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
@@ -58,7 +61,6 @@ def checksum_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
         "id, in the last segment file of each recording or in all.",
         examples=("aeron-archive CRC-32C", "aeron-archive io.aeron.archive.checksum.Crc32 5 -a"),
         finding="a file could not be followed up to its end",
-        has_json=False,
     )
     parser.add_argument("checksum", metavar="NAME", type=checksum_name, help="CRC-32 or CRC-32C, or the official class")
     parser.add_argument("recording_id", metavar="ID", nargs="?", type=recording_id, help="this recording only")
@@ -100,9 +102,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
 
 def run_checksum(arguments: argparse.Namespace) -> int:
     """Write checksums; returns 1 where a file could not be followed up to its end."""
-    from aerowire.archive.files.compaction import write_checksums
     from aerowire.archive.files.offline_catalog import OfflineCatalog
-    from aerowire.codecs.flyweights.archive import RecordingState
     from aerowire.tools.archive.inspection import tell_problem
     from aerowire.tools.terminal.figures import printable_error
 
@@ -113,19 +113,31 @@ def run_checksum(arguments: argparse.Namespace) -> int:
         progress_bar("checksums", arguments) as progress,
     ):
         chosen = catalog.entries if arguments.recording_id is None else [catalog.entry(arguments.recording_id)]
+        sealed: list[dict[str, Any]] = []
         for entry in chosen:
+            problem = None if arguments.dry_run else _seal(catalog, entry, arguments, progress)
+            sealed.append({"recording_id": entry.recording_id, "problem": problem})
+            code |= problem is not None
+            if arguments.json:
+                continue
             if arguments.dry_run:
                 show(f"(recordingId={entry.recording_id}) would be sealed by {arguments.checksum.name}")
-                continue
-            if entry.damage is None and entry.recording_state is not RecordingState.DELETED:
-                problem = write_checksums(catalog, entry, arguments.checksum, all_segments=arguments.all, progress=progress)
-            else:
-                problem = entry.damage
-                catalog.set_checksum(entry, catalog.checksum_of(entry, arguments.checksum))
-            if problem is not None:
+            elif problem is not None:
                 show(f"(recordingId={entry.recording_id}) ERR: {printable_error(problem)}")
-                code = 1
+        if arguments.json:
+            show_json({"checksum": arguments.checksum.name, "recordings": sealed, "dry_run": arguments.dry_run})
         return code | tell_problem(catalog)
+
+
+def _seal(catalog: OfflineCatalog, entry: RecordingEntry, arguments: argparse.Namespace, progress: Progress | None) -> str | None:
+    """Write the checksums of one recording; return what kept a file from being sealed up to its end."""
+    from aerowire.archive.files.compaction import write_checksums
+    from aerowire.codecs.flyweights.archive import RecordingState
+
+    if entry.damage is None and entry.recording_state is not RecordingState.DELETED:
+        return write_checksums(catalog, entry, arguments.checksum, all_segments=arguments.all, progress=progress)
+    catalog.set_checksum(entry, catalog.checksum_of(entry, arguments.checksum))
+    return entry.damage
 
 
 def _show(verdict: Verdict, *, is_dry: bool) -> None:

@@ -1,0 +1,170 @@
+"""`aerowire archive list`: the recordings of a directory, a line each, whether an Archive runs in it or not.
+
+What a running Archive has recorded is taken from the counters of its driver, which it keeps up to date; nothing is asked of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aerowire.tools.archive.archive_command import Subparsers, add_command, recording_id, show, show_json, system_files
+
+if TYPE_CHECKING:
+    from aerowire.archive.files.mark_header import MarkHeader
+    from aerowire.archive.files.offline_catalog import OfflineCatalog
+    from aerowire.recordings.catalog_entry import RecordingEntry
+
+_BLOCK_LENGTH = 512  # of st_blocks
+_COLUMNS = ("id", "state", "start", "stop", "files", "size", "duration", "stream", "session", "started", "stopped", "channel")
+_NUMBERS = _COLUMNS[0:1] + _COLUMNS[2:9]
+
+
+def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
+    """Register `archive list`."""
+    parser = add_command(
+        subparsers,
+        "list",
+        run,
+        purpose="list the recordings of an archive as a table",
+        description="List recordings, those of a running archive too: state, positions, files and what they take on the disk, times, "
+        "stream and channel. The state is recording while an archive writes it, unfinished when its archive died before it stopped.",
+        examples=("aeron-archive", "aeron-archive 3 4", "aeron-archive --all", "aeron-archive --json | jq '.recordings[].position'"),
+        done="shown",
+        finding="the catalog is damaged: the entries before the damage are shown",
+    )
+    parser.add_argument("recording_ids", metavar="ID", nargs="*", type=recording_id, help="these recordings only")
+    parser.add_argument("--all", action="store_true", help="also those that are invalid or deleted")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show a table of recordings; returns 1 for a damaged catalog."""
+    from aerowire.archive.files.offline_catalog import OfflineCatalog
+    from aerowire.codecs.flyweights.archive import RecordingState
+    from aerowire.tools.archive.inspection import tell_problem
+
+    with OfflineCatalog(system_files(), Path(arguments.directory)) as catalog:
+        chosen = [catalog.entry(one) for one in arguments.recording_ids] or [
+            one for one in catalog.entries if arguments.all or one.recording_state is RecordingState.VALID
+        ]
+        rows = rows_of(catalog, chosen, time.time_ns() // 1_000_000)
+        if arguments.json:
+            show_json({"recordings": [row.to_dict() for row in rows]})
+        else:
+            _show(rows)
+        return tell_problem(catalog)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A recording and its files. `position` is where it ends now, None where only its files tell; `duration_ms` likewise."""
+
+    entry: RecordingEntry
+    state: str
+    segments: list[int]
+    length_on_disk: int
+    position: int | None
+    duration_ms: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for programs."""
+        from aerowire.tools.archive.message_text import entry_object
+
+        facts = {"activity": self.state, "position": self.position, "duration_ms": self.duration_ms}
+        return entry_object(self.entry) | facts | {"segments": self.segments, "length_on_disk": self.length_on_disk}
+
+
+def rows_of(catalog: OfflineCatalog, entries: list[RecordingEntry], now_ms: int) -> list[Row]:
+    """Return what is known of some recordings of a catalog."""
+    from aerowire.archive.files.segments import list_segments
+
+    segments = list_segments(catalog.files, catalog.directory)
+    positions = recorded_positions(catalog.directory) if any(one.is_active for one in entries) else {}
+    return [_row(catalog, one, segments.get(one.recording_id, []), positions, now_ms) for one in entries]
+
+
+def recorded_positions(directory: Path) -> dict[int, int]:
+    """Return recording id -> position of what the Archive of a directory records now; nothing where none runs, or its driver has ended."""
+    from aerowire.archive.client.recording_pos import recording_positions
+    from aerowire.base.directory import CNC_FILE_NAME
+    from aerowire.base.errors import AerowireError
+    from aerowire.ipc.cnc import CncFile
+
+    mark = _running_mark(directory)
+    if mark is None:
+        return {}
+    try:
+        with CncFile.map(Path(mark.aeron_directory) / CNC_FILE_NAME, writable=False) as cnc:
+            counters = cnc.counters_reader()
+            return {one.recording_id: counters.value(one.counter_id) for one in recording_positions(counters, mark.archive_id)}
+    except AerowireError:
+        return {}
+
+
+def _running_mark(directory: Path) -> MarkHeader | None:
+    from aerowire.archive.files.mark_header import mark_path, read_mark_file
+    from aerowire.archive.files.mark_life import check_unused
+    from aerowire.base.errors import ActiveArchiveError, AerowireError
+    from aerowire.system.ports import Ports
+
+    ports = Ports.system()
+    try:
+        check_unused(directory, ports)
+    except ActiveArchiveError:
+        return read_mark_file(ports.files, mark_path(ports.files, directory))[0]
+    except AerowireError:
+        return None
+    return None
+
+
+def _row(catalog: OfflineCatalog, entry: RecordingEntry, segments: list[int], positions: Mapping[int, int], now_ms: int) -> Row:
+    from aerowire.archive.files.segments import segment_path
+
+    position = positions.get(entry.recording_id)
+    state = "damaged" if entry.damage is not None else entry.recording_state.name.lower()
+    if entry.is_active and state == "valid":
+        state = "unfinished" if position is None else "recording"
+    if not entry.is_active:
+        position = entry.stop_position
+    end_ms = entry.stop_timestamp_ms if entry.stop_timestamp_ms >= 0 else now_ms if state == "recording" else None
+    length = sum(_length_on_disk(segment_path(catalog.directory, entry.recording_id, one)) for one in segments)
+    return Row(entry, state, segments, length, position, None if end_ms is None else max(end_ms - entry.start_timestamp_ms, 0))
+
+
+def _length_on_disk(path: Path) -> int:
+    try:
+        return path.stat().st_blocks * _BLOCK_LENGTH
+    except OSError:
+        return 0  # it was deleted meanwhile
+
+
+def _show(rows: list[Row]) -> None:
+    from rich.table import Table
+
+    from aerowire.tools.driver.watching import as_text
+    from aerowire.tools.terminal.figures import age_text, grouped, printable_text, size_text, time_text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in _COLUMNS:
+        table.add_column(name, justify="right" if name in _NUMBERS else "left")
+    for row in rows:
+        entry = row.entry
+        table.add_row(
+            str(entry.recording_id),
+            row.state,
+            grouped(entry.start_position),
+            "" if row.position is None else grouped(row.position),
+            str(len(row.segments)),
+            size_text(row.length_on_disk),
+            "" if row.duration_ms is None else age_text(row.duration_ms),
+            str(entry.stream_id),
+            str(entry.session_id),
+            time_text(entry.start_timestamp_ms),
+            "" if entry.stop_timestamp_ms < 0 else time_text(entry.stop_timestamp_ms),
+            printable_text(entry.original_channel),
+        )
+    show(as_text(table).rstrip("\n"))
