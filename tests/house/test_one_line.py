@@ -73,6 +73,12 @@ COMMANDS: dict[str, list[tuple[list[str], bool]]] = {
     "archive delete-orphaned-segments": [(["--dry-run"], True)],
     "archive mark-valid": [(["9"], True)],
     "archive mark-invalid": [(["9"], True)],
+    "archive record": [(["aeron:ipc", "9"], True)],
+    "archive stop": [(["0"], True)],
+    "archive replay": [(["0"], True)],
+    "archive replicate": [(["aeron:" + HOSTILE, "0"], True)],
+    "archive truncate": [(["0", "0"], True)],
+    "archive purge": [(["0"], True)],
 }
 WITHOUT_DIRECTORY = ("pcap", "demo", "simulate")
 CASES = [(name, arguments, is_shown) for name, lines in COMMANDS.items() for arguments, is_shown in lines]

@@ -36,6 +36,12 @@ _ARCHIVE = {
         ("delete-orphaned-segments", "changes:delete_orphaned_command"),
         ("mark-valid", "changes:mark_valid_command"),
         ("mark-invalid", "changes:mark_invalid_command"),
+        ("record", "running.record:record_command"),
+        ("stop", "running.record:stop_command"),
+        ("replay", "running.replay:command"),
+        ("replicate", "running.copies:command"),
+        ("truncate", "running.shortening:truncate_command"),
+        ("purge", "running.shortening:purge_command"),
     )
 }
 # Our own subcommands, which need no installation to be found; others come by entry point.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aerowire.archive.files.checksum import Checksum
+    from aerowire.archive.files.mark_header import MarkHeader
     from aerowire.archive.files.segments import Progress
     from aerowire.base.file_port import FilePort
 
@@ -92,6 +93,23 @@ def require_unused(arguments: argparse.Namespace) -> None:
 
     if not arguments.force and not arguments.dry_run:
         check_unused(Path(arguments.directory), Ports.system())
+
+
+def running_mark(directory: Path) -> MarkHeader | None:
+    """Return the header of the mark file of a directory in which an Archive lives; None where none does."""
+    from aerowire.archive.files.mark_header import mark_path, read_mark_file
+    from aerowire.archive.files.mark_life import check_unused
+    from aerowire.base.errors import ActiveArchiveError, AerowireError
+    from aerowire.system.ports import Ports
+
+    ports = Ports.system()
+    try:
+        check_unused(directory, ports)
+    except ActiveArchiveError:
+        return read_mark_file(ports.files, mark_path(ports.files, directory))[0]
+    except AerowireError:
+        return None
+    return None
 
 
 def is_agreed(arguments: argparse.Namespace, question: str) -> bool:

@@ -12,10 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.archive.archive_command import Subparsers, add_command, recording_id, show, show_json, system_files
+from aerowire.tools.archive.archive_command import (
+    Subparsers,
+    add_command,
+    recording_id,
+    running_mark,
+    show,
+    show_json,
+    system_files,
+)
 
 if TYPE_CHECKING:
-    from aerowire.archive.files.mark_header import MarkHeader
     from aerowire.archive.files.offline_catalog import OfflineCatalog
     from aerowire.recordings.catalog_entry import RecordingEntry
 
@@ -94,7 +101,7 @@ def recorded_positions(directory: Path) -> dict[int, int]:
     from aerowire.base.errors import AerowireError
     from aerowire.ipc.cnc import CncFile
 
-    mark = _running_mark(directory)
+    mark = running_mark(directory)
     if mark is None:
         return {}
     try:
@@ -103,22 +110,6 @@ def recorded_positions(directory: Path) -> dict[int, int]:
             return {one.recording_id: counters.value(one.counter_id) for one in recording_positions(counters, mark.archive_id)}
     except AerowireError:
         return {}
-
-
-def _running_mark(directory: Path) -> MarkHeader | None:
-    from aerowire.archive.files.mark_header import mark_path, read_mark_file
-    from aerowire.archive.files.mark_life import check_unused
-    from aerowire.base.errors import ActiveArchiveError, AerowireError
-    from aerowire.system.ports import Ports
-
-    ports = Ports.system()
-    try:
-        check_unused(directory, ports)
-    except ActiveArchiveError:
-        return read_mark_file(ports.files, mark_path(ports.files, directory))[0]
-    except AerowireError:
-        return None
-    return None
 
 
 def _row(catalog: OfflineCatalog, entry: RecordingEntry, segments: list[int], positions: Mapping[int, int], now_ms: int) -> Row:

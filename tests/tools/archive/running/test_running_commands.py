@@ -1,0 +1,185 @@
+"""Commands on an archive that runs: found by its directory and by its channel, recordings made, replayed, copied, shortened and deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aerowire.archive import AeronArchive
+from aerowire.client import Aeron
+from aerowire.nodes import ArchivingMediaDriver
+from aerowire.tools.main import main
+from tests.support.processes import free_port
+from tests.support.waiting import wait_until
+
+CHANNEL = "aeron:ipc?term-length=64k"
+SEGMENT = 64 * 1024
+MESSAGES = [f"message {number}".encode() for number in range(10)]
+
+
+class Node:
+    """A driver with an archive, and a client of both."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._node = ArchivingMediaDriver.launch_embedded(
+            archive_dir=str(directory),
+            control_channel=f"aeron:udp?endpoint=localhost:{free_port()}",
+            replication_channel="aeron:udp?endpoint=localhost:0",
+            segment_file_length=SEGMENT,
+            low_storage_space_threshold=0,
+            threading_mode="SHARED",
+        )
+        self.aeron_dir = self._node.aeron_dir
+        self.aeron = Aeron.connect(self.aeron_dir)
+        self.client = AeronArchive.connect(aeron=self.aeron, control_request_channel=CHANNEL, control_response_channel=CHANNEL)
+
+    def record(self, stream_id: int, messages: list[bytes]) -> tuple[int, int]:
+        """Record messages and stop; return the recording and its end."""
+        recorded = self.client.add_continued_publication(CHANNEL, stream_id)
+        for message in messages:
+            recorded.publication.send(message)
+        end = self.client.await_recorded(recorded.recording_id, recorded.publication.position)
+        recorded.publication.close()
+        wait_until(lambda: self.client.get_stop_position(recorded.recording_id) == end, "the recording goes on")
+        return recorded.recording_id, end
+
+    def close(self) -> None:
+        self.client.close()
+        self.aeron.close()
+        self._node.close()
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    found = Node(tmp_path_factory.mktemp("running") / "archive")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def recording(node: Node) -> tuple[int, int]:
+    return node.record(100, MESSAGES)
+
+
+def run(*arguments: object) -> int:
+    try:
+        return main(["archive", *map(str, arguments)])
+    except SystemExit as ended:
+        return int(ended.code or 0)
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    assert run(*arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_replays_messages_to_standard_output_in_three_forms(
+    node: Node, recording: tuple[int, int], capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    recording_id, end = recording
+    assert run("replay", node.directory, recording_id) == 0
+    assert capfdbinary.readouterr().out == b"\n".join(MESSAGES) + b"\n"
+    assert run("replay", node.directory, recording_id, "--form", "raw", "--count", 3) == 0
+    assert capfdbinary.readouterr().out == b"".join(MESSAGES[:3])
+    assert run("replay", node.directory, recording_id, "--form", "hex", "--from", end - 64) == 0
+    assert capfdbinary.readouterr().out == f"{end:>14,}  {MESSAGES[9].hex(' ')}\n".encode()
+    assert run("replay", node.directory, recording_id, "--until", 128, "--json") == 0
+    lines = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert lines == [{"position": 64 * number, "payload": MESSAGES[number - 1].hex()} for number in (1, 2)]
+    assert run("replay", node.directory, recording_id, "--from", end) == 0
+    assert capfdbinary.readouterr().out == b""
+
+
+def test_replays_to_a_new_file_and_never_over_another(
+    node: Node, recording: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "messages"
+    assert run("replay", node.directory, recording[0], "--output", path) == 0
+    assert path.read_bytes() == b"\n".join(MESSAGES) + b"\n"
+    assert run("replay", node.directory, recording[0], "--output", path) == 2
+    assert path.read_bytes() == b"\n".join(MESSAGES) + b"\n"
+    assert "File exists" in capsys.readouterr().err
+
+
+def test_has_the_archive_replay_to_a_channel(node: Node, recording: tuple[int, int], capsys: pytest.CaptureFixture[str]) -> None:
+    with node.aeron.add_subscription(CHANNEL, 77) as subscription:
+        replay = shown(capsys, "replay", node.directory, recording[0], "--to", CHANNEL, 77)
+        found = subscription.messages(timeout_ns="20s")
+        assert [next(found) for _ in MESSAGES] == MESSAGES
+        assert subscription.image_by_session_id(replay["session_id"]) is not None
+        assert shown(capsys, "stop", node.directory, "--replay", replay["replay_session_id"]) == {"stopped": True}
+    assert run("replay", node.directory, recording[0], "--to", CHANNEL, "no number") == 2
+
+
+def test_records_and_stops_by_recording_and_by_channel(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    with node.aeron.add_exclusive_publication(CHANNEL, 101) as publication:
+        begun = shown(capsys, "record", node.directory, CHANNEL, 101, "--wait", 20)
+        assert begun["position"] == 0
+        publication.send(b"x")
+        node.client.await_recorded(begun["recording_id"], publication.position)
+        assert shown(capsys, "stop", node.directory, begun["recording_id"]) == {"stopped": True}
+        assert run("stop", node.directory, begun["recording_id"]) == 1
+        assert "nothing of that to end" in capsys.readouterr().err
+    assert run("record", node.directory, CHANNEL, 102, "--wait", 0.05) == 1
+    assert "no publication of" in capsys.readouterr().err
+    assert run("stop", node.directory, "--channel", CHANNEL, "--stream", 102) == 0
+    assert run("stop", node.directory, "--channel", CHANNEL, "--stream", 102) == 1
+
+
+def test_goes_on_with_a_recording_by_the_rules_of_the_archive(
+    node: Node, recording: tuple[int, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("record", node.directory, CHANNEL, 103, "--extend", recording[0]) == 2
+    assert "the archive refused to extend recording" in capsys.readouterr().err
+
+
+def test_truncates_and_purges_when_that_is_agreed_to(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    recording_id, end = node.record(104, [b"x" * 1000] * 200)
+    dry = shown(capsys, "truncate", node.directory, recording_id, 131072, "--dry-run")
+    assert dry == {"recording_id": recording_id, "lost_bytes": end - 131072, "deleted_files": None, "dry_run": True}
+    assert node.client.get_stop_position(recording_id) == end
+    assert shown(capsys, "truncate", node.directory, recording_id, 131072, "--yes")["lost_bytes"] == end - 131072
+    assert node.client.get_stop_position(recording_id) == 131072
+    kept = shown(capsys, "purge", node.directory, recording_id, "--before", 70000, "--dry-run")
+    assert (kept["lost_bytes"], node.client.get_start_position(recording_id)) == (65536, 0)
+    assert shown(capsys, "purge", node.directory, recording_id, "--before", 70000, "--yes")["deleted_files"] == 1
+    assert node.client.get_start_position(recording_id) == 65536
+    assert shown(capsys, "purge", node.directory, recording_id, "--before", 70000, "--yes")["deleted_files"] == 0
+    assert shown(capsys, "purge", node.directory, recording_id, "--yes")["lost_bytes"] == 65536
+    assert node.client.list_recording(recording_id) == []
+    assert run("purge", node.directory, recording_id, "--yes") == 2
+    assert f"no such recording; at {CHANNEL}" in capsys.readouterr().err
+
+
+def test_copies_a_recording_of_another_archive(
+    node: Node, recording: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = Node(tmp_path / "other")
+    try:
+        copy = shown(capsys, "replicate", other.directory, node.directory, recording[0])
+        assert copy["position"] == recording[1]
+        assert run("replay", other.directory, copy["recording_id"]) == 0
+        assert run("replicate", other.directory, node.directory, 4711) == 2
+        assert "unknown src recording id 4711" in capsys.readouterr().err
+    finally:
+        other.close()
+
+
+def test_a_channel_names_an_archive_too(node: Node, recording: tuple[int, int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("stop", CHANNEL, recording[0], "--dir", node.aeron_dir) == 1
+    assert run("stop", "aeron:udp?endpoint=192.0.2.1:8010", recording[0], "--dir", node.aeron_dir) == 2
+    assert "--response-channel" in capsys.readouterr().err
+    assert run("stop", CHANNEL, recording[0], "--dir", node.aeron_dir, "--control-stream", 11, "--timeout", 0.2) == 2
+    assert "within 0.2 s" in capsys.readouterr().err
+
+
+def test_a_directory_without_an_archive_is_told_with_what_starts_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("stop", tmp_path, 1) == 2
+    assert "no archive runs in the directory" in capsys.readouterr().err
+    assert run("stop", tmp_path, "--channel", CHANNEL) == 2
+    assert "expected both, or neither" in capsys.readouterr().err
