@@ -36,6 +36,7 @@ _ARCHIVE = {
         ("delete-orphaned-segments", "changes:delete_orphaned_command"),
         ("mark-valid", "changes:mark_valid_command"),
         ("mark-invalid", "changes:mark_invalid_command"),
+        ("export", "export:command"),
         ("record", "running.record:record_command"),
         ("stop", "running.record:stop_command"),
         ("replay", "running.replay:command"),

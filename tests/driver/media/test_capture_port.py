@@ -110,3 +110,18 @@ def test_many_packets_cross_the_buffer_without_a_broken_record(network: Simulate
         count += kind == 6
         offset += length
     assert (offset, count) == (len(raw), 300)
+
+
+def test_datagrams_of_others_are_added_at_the_time_of_the_clock(clock: ManualClock, tmp_path: Path) -> None:
+    writer = CaptureWriter(tmp_path / "added.pcapng", clock)
+    writer.add(A, B, b"one")
+    writer.add(("::1", 1), ("::2", 2), b"two")
+    for payload in (b"", bytes(65_745)):
+        with pytest.raises(ValueError, match="a datagram has 1 to 65744 bytes"):
+            writer.add(A, B, payload)
+    writer.close()
+    with PcapNgReader(str(tmp_path / "added.pcapng")) as packets:
+        first, second = packets
+    assert (first[IP].src, first[IP].dst, bytes(first.lastlayer())) == ("10.0.0.1", "10.0.0.2", b"one")
+    assert (second[IPv6].src, second[IPv6].dst) == ("::1", "::2")
+    assert int(first.time * 1000) == EPOCH_MS

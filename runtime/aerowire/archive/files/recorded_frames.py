@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from aerowire.archive.files.segments import segment_path
 from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
-from aerowire.recordings.geometry import aligned_frame_length
+from aerowire.recordings.geometry import aligned_frame_length, term_base_position
 
 if TYPE_CHECKING:
     from aerowire.base.file_port import FilePort, OpenFile
@@ -35,9 +35,16 @@ class FramesBroken(NamedTuple):
     reason: str
 
 
-def recorded_frames(files: FilePort, directory: Path, entry: RecordingEntry) -> Iterator[RecordedFrame | FramesBroken]:
-    """Yield the frames of a sound entry from its start to its end, or of an active recording to the last one that is written."""
+def recorded_frames(
+    files: FilePort, directory: Path, entry: RecordingEntry, start: int | None = None
+) -> Iterator[RecordedFrame | FramesBroken]:
+    """Yield the frames of a sound entry from its start to its end, or of an active recording to the last one that is written.
+
+    With a `start` within the recording the first one is that of the term that holds it, where a frame begins in any case.
+    """
     position = entry.start_position
+    if start is not None:
+        position = max(position, term_base_position(start, entry.term_buffer_length))
     while entry.is_active or position < entry.stop_position:
         segment = entry.segment_of(position)
         try:

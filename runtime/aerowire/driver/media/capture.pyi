@@ -1,6 +1,9 @@
 from os import PathLike
 from typing import final
 
+from typing_extensions import Buffer
+
+from aerowire.base.address import AddressTuple
 from aerowire.base.ports import ClockPort
 
 @final
@@ -8,6 +11,7 @@ class CaptureWriter:
     def __init__(self, path: str | PathLike[str], clock: ClockPort, *, overwrites: bool = False) -> None: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...
+    def add(self, source: AddressTuple, target: AddressTuple, payload: Buffer) -> None: ...
     @property
     def packet_count(self) -> int: ...
     @property

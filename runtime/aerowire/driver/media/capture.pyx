@@ -15,7 +15,8 @@ from aerowire.base.errors import StorageError, StorageSpaceError
 from aerowire.system import files
 
 from aerowire.driver.media.capture_records cimport (
-    PAYLOAD_LENGTH_MAX, RECORD_LENGTH_MAX, append_classic, append_pcapng, begin_classic, begin_pcapng)
+    CAPTURE_PLAIN, PAYLOAD_LENGTH_MAX, RECORD_LENGTH_MAX, append_classic, append_pcapng, begin_classic, begin_pcapng)
+from aerowire.base.address cimport Address, address_from
 from aerowire.memory.atomics cimport cpu_relax, exchange_i32, load_acquire_i32, store_release_i32
 from aerowire.system.descriptors cimport close_descriptor, write_all
 
@@ -85,6 +86,18 @@ cdef class CaptureWriter:
             release(&self._file_lock)
         if fd >= 0:
             files.close(fd)
+
+    def add(self, source, target, const uint8_t[::1] payload not None) -> None:
+        """Record a datagram as sent, at the clock's time; addresses as (host, port). ValueError for one that is too long."""
+        cdef Address sender
+        cdef Address receiver
+        cdef int32_t length = <int32_t>min(len(payload), PAYLOAD_LENGTH_MAX + 1)
+        if not 0 < length <= PAYLOAD_LENGTH_MAX:
+            raise ValueError(f"a datagram has 1 to {PAYLOAD_LENGTH_MAX} bytes, got {len(payload)}")
+        address_from(&sender, source)
+        address_from(&receiver, target)
+        with nogil:
+            self.write_packet(True, CAPTURE_PLAIN, &sender, &receiver, &payload[0], length)
 
     @property
     def packet_count(self) -> int:

@@ -127,6 +127,13 @@ def show(text: str) -> None:
     print_text(text)
 
 
+def tell(text: str) -> None:
+    """Print a line on standard error."""
+    from aerowire.tools.terminal.figures import printable_error
+
+    print(f"aerowire archive: {printable_error(text)}", file=sys.stderr, flush=True)
+
+
 def show_json(value: Any) -> None:
     """Print a JSON object on one line."""
     show(json.dumps(value))

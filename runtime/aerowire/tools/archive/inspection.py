@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.archive.archive_command import Subparsers, add_command, recording_id, show, show_json, system_files
+from aerowire.tools.archive.archive_command import Subparsers, add_command, recording_id, show, show_json, system_files, tell
 
 if TYPE_CHECKING:
     from aerowire.archive.files.mark_header import MarkHeader
@@ -182,12 +181,11 @@ def mark_of(catalog: OfflineCatalog) -> MarkHeader | None:
     """Return the header of the mark file that belongs to a catalog; None, and a line on standard error, where it cannot be read."""
     from aerowire.archive.files.mark_header import mark_path, read_mark_file
     from aerowire.base.errors import AerowireError
-    from aerowire.tools.terminal.figures import printable_error
 
     try:
         return read_mark_file(catalog.files, mark_path(catalog.files, catalog.directory))[0]
     except AerowireError as error:
-        print(f"aerowire archive: the mark file is not shown: {printable_error(error)}", file=sys.stderr)
+        tell(f"the mark file is not shown: {error}")
         return None
 
 
@@ -203,10 +201,8 @@ def show_beginning(catalog: OfflineCatalog, mark: MarkHeader | None) -> None:
 
 def tell_problem(catalog: OfflineCatalog) -> int:
     """Tell on standard error what ends a catalog early; return the exit code."""
-    from aerowire.tools.terminal.figures import printable_error
-
     if catalog.problem is not None:
-        print(f"aerowire archive: {printable_error(catalog.problem)}", file=sys.stderr)
+        tell(catalog.problem)
         return 1
     return 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,13 +119,6 @@ def connect(arguments: argparse.Namespace, **options: Any) -> AeronArchive:
         properties=properties,
         **options,
     )
-
-
-def tell(text: str) -> None:
-    """Print a line on standard error."""
-    from aerowire.tools.terminal.figures import printable_error
-
-    print(f"aerowire archive: {printable_error(text)}", file=sys.stderr, flush=True)
 
 
 def _is_here(channel: str) -> bool:

@@ -6,8 +6,8 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.archive.archive_command import Subparsers, recording_id, show, show_json
-from aerowire.tools.archive.running.connection import add_running_command, connect, tell
+from aerowire.tools.archive.archive_command import Subparsers, recording_id, show, show_json, tell
+from aerowire.tools.archive.running.connection import add_running_command, connect
 from aerowire.tools.arguments import seconds, stream_id
 
 if TYPE_CHECKING:

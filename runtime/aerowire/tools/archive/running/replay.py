@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from aerowire.tools.archive.archive_command import Subparsers, recording_id, show, show_json
+from aerowire.tools.archive.archive_command import Subparsers, recording_id, show, show_json, tell
 from aerowire.tools.archive.running.connection import add_running_command, connect
 from aerowire.tools.arguments import count, count_or_none, stream_id
 
@@ -144,7 +144,6 @@ class _Reading:
     def run(self) -> int:
         """Write the messages; return the exit code."""
         from aerowire.client import wait_for
-        from aerowire.tools.archive.running.connection import tell
         from aerowire.tools.exit_codes import DONE, FINDING
 
         wait_for(self._is_over, None, sleep_max_s=_SLEEP_MAX_S)
