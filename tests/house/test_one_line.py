@@ -73,6 +73,8 @@ COMMANDS: dict[str, list[tuple[list[str], bool]]] = {
     "archive delete-orphaned-segments": [(["--dry-run"], True)],
     "archive mark-valid": [(["9"], True)],
     "archive mark-invalid": [(["9"], True)],
+    "archive retention": [(["--keep", "1h"], False)],
+    "archive unlock": [(["--dry-run"], False)],
     "archive export": [(["0", "/nonexistent/" + HOSTILE], True)],
     "archive record": [(["aeron:ipc", "9"], True)],
     "archive stop": [(["0"], True)],

@@ -36,6 +36,8 @@ _ARCHIVE = {
         ("delete-orphaned-segments", "changes:delete_orphaned_command"),
         ("mark-valid", "changes:mark_valid_command"),
         ("mark-invalid", "changes:mark_invalid_command"),
+        ("retention", "retention:command"),
+        ("unlock", "unlock:command"),
         ("export", "export:command"),
         ("record", "running.record:record_command"),
         ("stop", "running.record:stop_command"),

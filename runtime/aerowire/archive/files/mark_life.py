@@ -73,7 +73,7 @@ def check_ended(path: Path, lock: OpenFile, ports: Ports) -> MarkHeader | None:
 
     Raises ActiveArchiveError where it lives, ArchiveFileError where the file is of another version, FileError.
     """
-    header = _read(ports.files, path)
+    header = read_mark(ports.files, path)
     if header is None:
         return None
     if header.version and major_version(header.version) != major_version(CATALOG_VERSION):
@@ -97,8 +97,8 @@ def check_unused(archive_directory: Path, ports: Ports) -> None:
     """
     path = mark_path(ports.files, archive_directory)
     if ports.regions.is_locked(path.with_name(LOCK_FILE_NAME)):
-        raise _active(path, "a process holds its lock")
-    header = _read(ports.files, path)
+        raise _active(path, _holder(ports.files, path.with_name(LOCK_FILE_NAME)))
+    header = read_mark(ports.files, path)
     if header is None or header.activity_timestamp_ms == NULL_TIMESTAMP_MS or header.pid <= 0:
         return
     is_recent = ports.clock.now_ms() - header.activity_timestamp_ms < MARK_FILE_LIVENESS_TIMEOUT_MS
@@ -124,13 +124,13 @@ def _beats(path: Path, header: MarkHeader, ports: Ports) -> bool:
     deadline_ns = ports.clock.now_ns() + _BEAT_NS
     while ports.clock.now_ns() < deadline_ns:
         ports.waiting.sleep(_LOOK_NS)
-        found = _read(ports.files, path)
+        found = read_mark(ports.files, path)
         if found is None or found.activity_timestamp_ms != header.activity_timestamp_ms:
             return found is not None and found.activity_timestamp_ms != NULL_TIMESTAMP_MS
     return False
 
 
-def _read(files: FilePort, path: Path) -> MarkHeader | None:
+def read_mark(files: FilePort, path: Path) -> MarkHeader | None:
     """Return the header of a mark file; None where there is no file, or one of an Archive that died before it had written anything."""
     try:
         with files.open(path) as file:
@@ -138,6 +138,16 @@ def _read(files: FilePort, path: Path) -> MarkHeader | None:
     except MissingFileError:
         return None
     return decode_mark_header(data, path) if any(data) else None
+
+
+def _holder(files: FilePort, lock_path: Path) -> str:
+    """Return in words which process holds a lock file."""
+    try:
+        with files.open(lock_path) as lock:
+            owner = _owner_in(lock)
+    except MissingFileError:
+        owner = None
+    return "a process holds its lock" if owner is None else f"process {owner[0]} holds its lock"
 
 
 def _owner_in(lock: OpenFile) -> tuple[int, int] | None:

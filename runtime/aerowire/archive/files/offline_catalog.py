@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from aerowire.archive.files.catalog_file import read_content
+from aerowire.archive.files.checksum import Checksum, checksum_named
 from aerowire.base.errors import ArchiveFileError
 from aerowire.codecs.flyweights.archive import (
     CatalogHeaderEncoder,
@@ -25,8 +26,9 @@ from aerowire.recordings.versions import major_version, version_text
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from aerowire.archive.files.checksum import Checksum
     from aerowire.base.file_port import FilePort
+
+_CHECKSUM_NAMES = ("CRC-32", "CRC-32C")
 
 
 class OfflineCatalog:
@@ -99,6 +101,11 @@ class OfflineCatalog:
         """Return the checksum that belongs into the header of an entry, by its bytes as they are now."""
         return checksum.compute(memoryview(self.entry_bytes(entry))[ENTRY_HEADER_LENGTH:])
 
+    def checksum_in(self, entry: RecordingEntry) -> Checksum | None:
+        """Return the algorithm by which the checksum of an entry is right; None for an entry without one, or with another."""
+        known = [checksum_named(name) for name in _CHECKSUM_NAMES]
+        return next((one for one in known if one is not None and self.checksum_of(entry, one) == entry.checksum), None)
+
     def set_state(self, entry: RecordingEntry, state: RecordingState) -> None:
         """Change the state of an entry. Raises FileError."""
         RecordingDescriptorHeaderEncoder().wrap(self.data, entry.catalog_offset).state = state
@@ -108,6 +115,16 @@ class OfflineCatalog:
         """Change where a recording ends, and when it has. Raises FileError."""
         fields = RecordingDescriptorEncoder().wrap(self.data, entry.catalog_offset + ENTRY_HEADER_LENGTH)
         fields.stop_position, fields.stop_timestamp = position, timestamp_ms
+        self._write(entry)
+
+    def set_start(self, entry: RecordingEntry, position: int) -> None:
+        """Change where a recording begins; the checksum of the entry is kept right, where it was. Raises FileError."""
+        checksum = self.checksum_in(entry)
+        fields = RecordingDescriptorEncoder().wrap(self.data, entry.catalog_offset + ENTRY_HEADER_LENGTH)
+        fields.start_position = position
+        if checksum is not None:
+            value = self.checksum_of(entry, checksum)
+            RecordingDescriptorHeaderEncoder().wrap(self.data, entry.catalog_offset).checksum = value
         self._write(entry)
 
     def set_checksum(self, entry: RecordingEntry, value: int) -> None:

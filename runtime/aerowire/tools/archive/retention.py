@@ -1,0 +1,200 @@
+"""`aerowire archive retention`: old segment files removed, by age, size or position, from a directory or by the Archive that runs in it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from aerowire.tools.archive.archive_command import Subparsers, add_command, recording_id, running_mark, show, show_json, system_files, tell
+
+if TYPE_CHECKING:
+    from aerowire.archive.files.offline_catalog import OfflineCatalog
+    from aerowire.archive.files.retention import RecordingFiles, Removal, Rule, SegmentFile
+    from aerowire.recordings.catalog_entry import RecordingEntry
+
+_BLOCK_LENGTH = 512  # of st_blocks
+_AGES_MS = {"h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_SIZES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_AMOUNT = re.compile(r"(\d{1,15})([hdwkmgt])", re.IGNORECASE)
+_POSITION = re.compile(r"to-position[: =](\d{1,18})")
+
+
+class Keep(NamedTuple):
+    """What --keep says: an age in milliseconds, a number of bytes, or a position; the others are None."""
+
+    age_ms: int | None = None
+    length: int | None = None
+    position: int | None = None
+
+
+def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
+    """Register `archive retention`."""
+    parser = add_command(
+        subparsers,
+        "retention",
+        run,
+        purpose="remove old segment files, by age, size or position",
+        description="Tell which whole segment files are older than what is to be kept, and with --apply remove them: recordings then begin "
+        "later. Where an archive runs in the directory it is asked to purge them. The file that holds the end of a recording always stays. "
+        "Age counts from the last write, or from when the recording stopped, if that was before; size is what files take on the disk.",
+        examples=(
+            "aeron-archive --keep 30d",
+            "aeron-archive --keep 500g --apply",
+            "aeron-archive 7 --keep to-position:1073741824 --apply",
+        ),
+        done="done, or nothing to remove",
+        finding="some recordings could not be shortened",
+    )
+    parser.add_argument("recording_ids", metavar="ID", nargs="*", type=recording_id, help="of these recordings only (default: of all)")
+    parser.add_argument(
+        "--keep",
+        metavar="WHAT",
+        type=keep,
+        required=True,
+        help="hours, days or weeks (12h, 30d, 4w), bytes of all chosen recordings together (900m, 500g, 2t), or to-position:N",
+    )
+    parser.add_argument("--apply", action="store_true", help="remove the files; without it nothing is changed")
+
+
+def keep(text: str) -> Keep:
+    """Return what an argument says is to be kept."""
+    if (position := _POSITION.fullmatch(text)) is not None:
+        return Keep(position=int(position[1]))
+    if (amount := _AMOUNT.fullmatch(text)) is None:
+        raise argparse.ArgumentTypeError(f"expected an age as 30d, a size as 500g, or to-position:N, got {text!r}")
+    number, unit = int(amount[1]), amount[2].lower()
+    return Keep(age_ms=number * _AGES_MS[unit]) if unit in _AGES_MS else Keep(length=number * _SIZES[unit])
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Tell what goes, or remove it; returns 1 where a recording could not be shortened."""
+    from aerowire.archive.files.offline_catalog import OfflineCatalog
+    from aerowire.archive.files.retention import plan_retention
+
+    directory = Path(arguments.directory)
+    is_running = running_mark(directory) is not None
+    with OfflineCatalog(system_files(), directory) as catalog:
+        removals = plan_retention(_recordings(catalog, arguments, is_running=is_running), _rule(arguments.keep))
+        problems: dict[int, str] = {}
+        if arguments.apply:
+            problems = _purge(arguments, removals) if is_running else _remove(directory, removals)
+    _tell(arguments, removals, problems)
+    return int(bool(problems))
+
+
+def _rule(what: Keep) -> Rule:
+    from aerowire.archive.files.retention import KeepBytes, KeepFrom, KeepSince
+
+    if what.age_ms is not None:
+        return KeepSince(time.time_ns() // 1_000_000 - what.age_ms)
+    return KeepBytes(what.length) if what.length is not None else KeepFrom(what.position or 0)
+
+
+def _recordings(catalog: OfflineCatalog, arguments: argparse.Namespace, *, is_running: bool) -> list[RecordingFiles]:
+    """Return the recordings that may be shortened, with their files; those that cannot be are told."""
+    from aerowire.archive.files.retention import RecordingFiles
+    from aerowire.archive.files.segments import list_segments
+    from aerowire.tools.archive.recording_list import recorded_positions
+
+    chosen = [catalog.entry(one) for one in arguments.recording_ids] or [one for one in catalog.entries if one.is_valid]
+    positions = recorded_positions(catalog.directory) if is_running else {}
+    segments = list_segments(catalog.files, catalog.directory)
+    found = []
+    for entry in chosen:
+        end = positions.get(entry.recording_id) if entry.is_active else entry.stop_position
+        if not entry.is_valid or end is None:
+            state = "damaged or not valid" if not entry.is_valid else "unfinished: repair it first"
+            tell(f"recording {entry.recording_id} is left as it is: it is {state}")
+            continue
+        files = [
+            _file(catalog, entry, one) for one in segments.get(entry.recording_id, []) if one >= entry.segment_of(entry.start_position)
+        ]
+        found.append(RecordingFiles(entry.recording_id, entry.segment_of(end), tuple(files)))
+    return found
+
+
+def _file(catalog: OfflineCatalog, entry: RecordingEntry, position: int) -> SegmentFile:
+    from aerowire.archive.files.retention import SegmentFile
+    from aerowire.archive.files.segments import segment_path
+
+    facts = segment_path(catalog.directory, entry.recording_id, position).stat()
+    written_ms = facts.st_mtime_ns // 1_000_000
+    # A copy of a directory may have the times of the copying.
+    time_ms = written_ms if entry.is_active or entry.stop_timestamp_ms < 0 else min(written_ms, entry.stop_timestamp_ms)
+    return SegmentFile(position, time_ms, facts.st_blocks * _BLOCK_LENGTH)
+
+
+def _remove(directory: Path, removals: list[Removal]) -> dict[int, str]:
+    """Let recordings of a directory that is not in use begin later, and delete the files before; return what failed: nothing."""
+    from aerowire.archive.files.mark_life import check_unused
+    from aerowire.archive.files.offline_catalog import OfflineCatalog
+    from aerowire.archive.files.segments import segment_path
+    from aerowire.system.ports import Ports
+
+    ports = Ports.system()
+    check_unused(directory, ports)
+    # The catalog BEFORE the files: a recording that begins before its first file could not be replayed.
+    with OfflineCatalog(ports.files, directory, writable=True) as catalog:
+        for removal in removals:
+            catalog.set_start(catalog.entry(removal.recording_id), removal.new_start)
+    for removal in removals:
+        for file in removal.files:
+            ports.files.delete(segment_path(directory, removal.recording_id, file.position))
+    ports.files.sync_directory(directory)
+    return {}
+
+
+def _purge(arguments: argparse.Namespace, removals: list[Removal]) -> dict[int, str]:
+    """Have the archive that runs in a directory purge the files; return recording id -> why it has refused."""
+    from aerowire.archive import AeronArchive
+    from aerowire.base.errors import ArchiveError
+    from aerowire.tools.archive.running.connection import place_of
+
+    place = place_of(arguments.directory)
+    problems: dict[int, str] = {}
+    with AeronArchive.connect(
+        aeron_dir=place.aeron_dir,
+        control_request_channel=place.channel,
+        control_request_stream_id=place.stream_id,
+        control_response_channel=place.response_channel,
+        client_name="aerowire archive",
+    ) as archive:
+        for removal in removals:
+            try:
+                archive.purge_segments(removal.recording_id, removal.new_start)
+            except ArchiveError as error:
+                if error.error_code is None:
+                    raise
+                problems[removal.recording_id] = str(error)
+    return problems
+
+
+def _tell(arguments: argparse.Namespace, removals: list[Removal], problems: dict[int, str]) -> None:
+    from aerowire.tools.terminal.figures import grouped, size_text
+
+    if arguments.json:
+        shown: list[dict[str, Any]] = [
+            {
+                "recording_id": one.recording_id,
+                "new_start_position": one.new_start,
+                "segments": [file.position for file in one.files],
+                "length_on_disk": one.length,
+                "problem": problems.get(one.recording_id),
+            }
+            for one in removals
+        ]
+        show_json({"removals": shown, "length_on_disk": sum(one.length for one in removals), "dry_run": not arguments.apply})
+        return
+    for one in removals:
+        if one.recording_id in problems:
+            tell(f"recording {one.recording_id} is left as it is: {problems[one.recording_id]}")
+            continue
+        verb = "begins" if arguments.apply else "would begin"
+        files = f"{len(one.files)} file{'s' * (len(one.files) > 1)}, {size_text(one.length)}"
+        show(f"recording {one.recording_id} {verb} at {grouped(one.new_start)}: {files}")
+    done = [one for one in removals if one.recording_id not in problems]
+    total = f"{sum(len(one.files) for one in done)} files, {size_text(sum(one.length for one in done))}"
+    show(f"removed {total}" if arguments.apply else f"would remove {total}; --apply removes them")
