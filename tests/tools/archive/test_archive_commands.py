@@ -14,7 +14,7 @@ from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.system.ports import Ports
 from aerowire.tools.main import main
 from tests.archive.conductor.conftest import CHANNEL, STREAM_ID, Rig
-from tests.support.recordings import RecordingWriter, write_catalog
+from tests.support.recordings import TERM, RecordingWriter, write_catalog
 
 WRITING = [
     ["verify"],
@@ -184,6 +184,20 @@ def test_what_cannot_be_undone_is_asked_for(
     assert run("compact", directory) == code
     assert "Continue? (y/n): " in capsys.readouterr().err
     assert ((directory / "archive.catalog").read_bytes() == before) == bool(code)
+
+
+def test_a_recording_that_ends_with_its_segment_is_sound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    writer = RecordingWriter(tmp_path, segment_length=TERM)
+    writer.message(b"x" * 100)
+    writer.pad()
+    writer.stop = writer.position
+    write_catalog(tmp_path, [writer])
+    assert run("verify", tmp_path, "-a") == 0
+    assert capsys.readouterr().out == "(recordingId=0) OK\n"
+    writer.stop += 32
+    write_catalog(tmp_path, [writer])
+    assert run("verify", tmp_path) == 1
+    assert f"stopPosition={TERM + 32} exceed max segment file position={TERM - 1}" in capsys.readouterr().out
 
 
 def test_a_torn_last_frame_is_removed_only_when_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

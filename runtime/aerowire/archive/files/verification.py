@@ -70,11 +70,12 @@ class Verification:
     def _check(self, catalog: OfflineCatalog, entry: RecordingEntry, segments: list[int], progress: Progress | None) -> Verdict:
         problem = _impossible_positions(entry) or entry.damage
         if problem is None and segments:
-            last = segments[-1] + entry.segment_file_length - 1
-            if entry.start_position > last or entry.stop_position > last:
+            end = segments[-1] + entry.segment_file_length
+            # A recording that ends where a segment does has no file behind it: to the official tool it is a faulty one.
+            if entry.start_position > end or entry.stop_position > end:
                 problem = (
                     f"Invariant violation: startPosition={entry.start_position} and/or stopPosition={entry.stop_position} "
-                    f"exceed max segment file position={last}"
+                    f"exceed max segment file position={end - 1}"
                 )
         if problem is not None:
             return _faulty(entry, problem)
