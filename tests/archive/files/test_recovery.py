@@ -137,3 +137,25 @@ def test_a_missing_segment_ends_the_recording(tmp_path: Path) -> None:
     assert position == 2 * TERM
     assert len(findings) == 1
     assert f"no file begins at position {2 * TERM}" in findings[0]
+
+
+def test_a_segment_that_was_just_made_gets_its_full_length(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path)
+    write_catalog(tmp_path, [writer])
+    (tmp_path / "0-0.rec").write_bytes(b"")
+    assert recovered(tmp_path) == (0, [])
+    assert (tmp_path / "0-0.rec").read_bytes() == bytes(2 * TERM)
+
+
+def test_files_behind_the_stop_position_of_a_truncated_recording_are_given_up(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path, stop=2 * TERM)
+    while writer.position < 5 * TERM:
+        writer.frame(b"x" * 1000, DataFlags.UNFRAGMENTED) if writer.position % TERM < TERM - 2 * PAGE else writer.pad()
+    empty = RecordingWriter(tmp_path, recording_id=1, stop=0)
+    (tmp_path / "1-0.rec").write_bytes(bytes(2 * TERM))
+    write_catalog(tmp_path, [writer, empty])
+    catalog = Catalog.open(tmp_path, FileSystem(), capacity=4096)
+    told = [str(finding) for finding in recover_recordings(catalog, NOW_MS)]
+    assert [f"as 0-{at * TERM}.rec.del" in text for at, text in zip((2, 4), told, strict=True)] == [True, True]
+    assert list_segments(FileSystem(), tmp_path) == {0: [0], 1: [0]}
+    assert recover_recordings(catalog, NOW_MS) == []

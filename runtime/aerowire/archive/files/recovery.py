@@ -15,9 +15,11 @@ from aerowire.archive.files.sealed_frames import SealedFrames
 from aerowire.archive.files.segments import cut_segment, frames_end, give_up_segment, is_zero_from, list_segments, segment_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from aerowire.archive.files.catalog import Catalog
     from aerowire.archive.files.checksum import Checksum
-    from aerowire.base.file_port import OpenFile
+    from aerowire.base.file_port import FilePort, OpenFile
     from aerowire.recordings.catalog_entry import RecordingEntry
 
 # Bytes before the end that are written again: more than an archive writes between two syncs.
@@ -30,10 +32,15 @@ _CHECKED_LENGTH = 128 << 20
 def recover_recordings(catalog: Catalog, now_ms: int, checksum: Checksum | None = None) -> list[Finding]:
     """Find the stop positions of all recordings that have none, and write them to the catalog; return what had to be removed.
 
+    Files behind the stop position of another recording, whose truncation did not come to its end, are given up.
+
     `checksum` is the algorithm of recorded frames, by which those that were written in part are told from the others. Raises FileError.
     """
     segments = list_segments(catalog.files, catalog.directory)
     findings: list[Finding] = []
+    for recording_id, positions in segments.items():
+        if catalog.has_recording(recording_id) and positions[-1] >= (stop_position := catalog.stop_position(recording_id)) >= 0:
+            findings += _give_up_behind(catalog, recording_id, stop_position, positions)
     for recording_id in catalog.active:
         entry = catalog.entry(recording_id)
         if entry is not None and entry.is_active:
@@ -43,6 +50,24 @@ def recover_recordings(catalog: Catalog, now_ms: int, checksum: Checksum | None 
             findings += recovery.findings
             catalog.recording_stopped(recording_id, position, now_ms)
     return findings
+
+
+def _give_up_behind(catalog: Catalog, recording_id: int, stop_position: int, positions: list[int]) -> list[Finding]:
+    """Give up the segment files behind a stop position, but for an empty one that begins there: the official archive makes one."""
+    findings: list[Finding] = []
+    for position in positions:
+        path = segment_path(catalog.directory, recording_id, position)
+        if position < stop_position or (position == stop_position and _is_empty(catalog.files, path)):
+            continue
+        given_up = give_up_segment(catalog.files, catalog.directory, recording_id, position)
+        text = f"the recording ends at position {stop_position}: the file behind is given up, as {given_up.name}"
+        findings.append(Finding(str(path), 0, text, recording_id))
+    return findings
+
+
+def _is_empty(files: FilePort, path: Path) -> bool:
+    with files.open(path) as file:
+        return is_zero_from(file, 0)
 
 
 class _Recovery:
@@ -96,6 +121,8 @@ class _Recovery:
             if end < limit and (found.is_torn or not is_zero_from(file, end)):
                 cut_segment(file, end, limit)
                 self._report(str(path), end, f"{reason}: removed up to the end of the segment")
+            elif found.file_length < limit:
+                file.truncate(limit)  # its archive died before it had its full length, without which the file is taken for damaged
             _make_durable(file, end)  # BEFORE the catalog says so: what a killed process wrote may not be on the disk yet
         return segment + end
 
@@ -103,9 +130,7 @@ class _Recovery:
         """Give up files that lie behind the end of the recording; those without a frame just go."""
         for segment in segments:
             path = segment_path(self._directory, self._entry.recording_id, segment)
-            with self._files.open(path) as file:
-                is_empty = is_zero_from(file, 0)
-            if is_empty:
+            if _is_empty(self._files, path):
                 self._files.delete(path)
             else:
                 given_up = give_up_segment(self._files, self._directory, self._entry.recording_id, segment)
