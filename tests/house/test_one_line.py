@@ -73,6 +73,7 @@ COMMANDS: dict[str, list[tuple[list[str], bool]]] = {
     "archive delete-orphaned-segments": [(["--dry-run"], True)],
     "archive mark-valid": [(["9"], True)],
     "archive mark-invalid": [(["9"], True)],
+    "archive repair": [([], True), (["--json"], True)],
     "archive retention": [(["--keep", "1h"], False)],
     "archive unlock": [(["--dry-run"], False)],
     "archive export": [(["0", "/nonexistent/" + HOSTILE], True)],

@@ -36,6 +36,7 @@ _ARCHIVE = {
         ("delete-orphaned-segments", "changes:delete_orphaned_command"),
         ("mark-valid", "changes:mark_valid_command"),
         ("mark-invalid", "changes:mark_invalid_command"),
+        ("repair", "repair:command"),
         ("retention", "retention:command"),
         ("unlock", "unlock:command"),
         ("export", "export:command"),

@@ -13,6 +13,7 @@ from aerowire.archive.files.finding import Finding
 from aerowire.archive.files.frame_walk import CHECKSUM
 from aerowire.archive.files.sealed_frames import SealedFrames
 from aerowire.archive.files.segments import cut_segment, frames_end, give_up_segment, is_zero_from, list_segments, segment_path
+from aerowire.recordings.segment_names import deleted_segment_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,38 +30,48 @@ _PIECE_LENGTH = 1 << 20
 _CHECKED_LENGTH = 128 << 20
 
 
-def recover_recordings(catalog: Catalog, now_ms: int, checksum: Checksum | None = None) -> list[Finding]:
+def recover_recordings(
+    catalog: Catalog, now_ms: int, checksum: Checksum | None = None, *, dry_directory: Path | None = None
+) -> list[Finding]:
     """Find the stop positions of all recordings that have none, and write them to the catalog; return what had to be removed.
 
     Files behind the stop position of another recording, whose truncation did not come to its end, are given up.
 
-    `checksum` is the algorithm of recorded frames, by which those that were written in part are told from the others. Raises FileError.
+    `checksum` is the algorithm of recorded frames, by which those that were written in part are told from the others. With a
+    `dry_directory` its segment files are only read, for a catalog that is a copy of that directory's. Raises FileError.
     """
-    segments = list_segments(catalog.files, catalog.directory)
+    is_dry = dry_directory is not None
+    directory = catalog.directory if dry_directory is None else dry_directory
+    segments = list_segments(catalog.files, directory)
     findings: list[Finding] = []
     for recording_id, positions in segments.items():
         if catalog.has_recording(recording_id) and positions[-1] >= (stop_position := catalog.stop_position(recording_id)) >= 0:
-            findings += _give_up_behind(catalog, recording_id, stop_position, positions)
+            findings += _give_up_behind(catalog.files, directory, recording_id, stop_position, positions, is_dry=is_dry)
     for recording_id in catalog.active:
         entry = catalog.entry(recording_id)
         if entry is not None and entry.is_active:
-            recovery = _Recovery(catalog, entry, checksum)
+            recovery = _Recovery(catalog.files, directory, entry, checksum, is_dry=is_dry)
             position = recovery.recover([one for one in segments.get(recording_id, ()) if one >= entry.base_position])
-            catalog.files.sync_directory(catalog.directory)
+            if not is_dry:
+                catalog.files.sync_directory(directory)
             findings += recovery.findings
             catalog.recording_stopped(recording_id, position, now_ms)
     return findings
 
 
-def _give_up_behind(catalog: Catalog, recording_id: int, stop_position: int, positions: list[int]) -> list[Finding]:
+def _give_up_behind(
+    files: FilePort, directory: Path, recording_id: int, stop_position: int, positions: list[int], *, is_dry: bool
+) -> list[Finding]:
     """Give up the segment files behind a stop position, but for an empty one that begins there: the official archive makes one."""
     findings: list[Finding] = []
     for position in positions:
-        path = segment_path(catalog.directory, recording_id, position)
-        if position < stop_position or (position == stop_position and _is_empty(catalog.files, path)):
+        path = segment_path(directory, recording_id, position)
+        if position < stop_position or (position == stop_position and _is_empty(files, path)):
             continue
-        given_up = give_up_segment(catalog.files, catalog.directory, recording_id, position)
-        text = f"the recording ends at position {stop_position}: the file behind is given up, as {given_up.name}"
+        if not is_dry:
+            give_up_segment(files, directory, recording_id, position)
+        given_up = deleted_segment_name(recording_id, position)
+        text = f"the recording ends at position {stop_position}: the file behind is given up, as {given_up}"
         findings.append(Finding(str(path), 0, text, recording_id))
     return findings
 
@@ -73,11 +84,12 @@ def _is_empty(files: FilePort, path: Path) -> bool:
 class _Recovery:
     """The recovery of one recording."""
 
-    def __init__(self, catalog: Catalog, entry: RecordingEntry, checksum: Checksum | None) -> None:
+    def __init__(self, files: FilePort, directory: Path, entry: RecordingEntry, checksum: Checksum | None, *, is_dry: bool) -> None:
         self.findings: list[Finding] = []
-        self._files = catalog.files
-        self._directory = catalog.directory
+        self._files = files
+        self._directory = directory
         self._entry = entry
+        self._is_dry = is_dry
         self._sealed = None if checksum is None else SealedFrames(entry, checksum)
 
     def recover(self, segments: list[int]) -> int:
@@ -110,7 +122,7 @@ class _Recovery:
     def _end_in(self, segment: int) -> int:
         """Return where the frames of a segment end, and remove what is behind in its file."""
         path = segment_path(self._directory, self._entry.recording_id, segment)
-        with self._files.open(path, writable=True) as file:
+        with self._files.open(path, writable=not self._is_dry) as file:
             found = frames_end(file, self._entry, segment) if self._sealed is None else self._sealed.end(file, segment)
             end, reason = found.offset, "bytes behind a gap that are no frames"
             if found.reason == CHECKSUM:
@@ -118,9 +130,13 @@ class _Recovery:
             elif found.is_torn:
                 end, reason = found.last_offset, "the last frame, of which pages are empty"
             limit = self._entry.segment_length
-            if end < limit and (found.is_torn or not is_zero_from(file, end)):
-                cut_segment(file, end, limit)
+            is_cut = end < limit and (found.is_torn or not is_zero_from(file, end))
+            if is_cut:
                 self._report(str(path), end, f"{reason}: removed up to the end of the segment")
+            if self._is_dry:
+                return segment + end
+            if is_cut:
+                cut_segment(file, end, limit)
             elif found.file_length < limit:
                 file.truncate(limit)  # its archive died before it had its full length, without which the file is taken for damaged
             _make_durable(file, end)  # BEFORE the catalog says so: what a killed process wrote may not be on the disk yet
@@ -130,11 +146,16 @@ class _Recovery:
         """Give up files that lie behind the end of the recording; those without a frame just go."""
         for segment in segments:
             path = segment_path(self._directory, self._entry.recording_id, segment)
-            if _is_empty(self._files, path):
+            is_empty = _is_empty(self._files, path)
+            if not is_empty:
+                given_up = deleted_segment_name(self._entry.recording_id, segment)
+                self._report(str(path), 0, f"{reason}: the file behind is given up, as {given_up}")
+            if self._is_dry:
+                continue
+            if is_empty:
                 self._files.delete(path)
             else:
-                given_up = give_up_segment(self._files, self._directory, self._entry.recording_id, segment)
-                self._report(str(path), 0, f"{reason}: the file behind is given up, as {given_up.name}")
+                give_up_segment(self._files, self._directory, self._entry.recording_id, segment)
 
     def _report(self, path: str, offset: int, text: str) -> None:
         self.findings.append(Finding(path, offset, text, self._entry.recording_id))
