@@ -24,6 +24,7 @@ from aerowire.tools.streams.stream_look import StreamsSeen
 from aerowire.tools.streams.stream_model import LogFacts, Publication, Streams, streams_of
 from aerowire.tools.streams.stream_rows import rows_of
 from aerowire.tools.streams.stream_verdicts import GOOD, LATE, STALLED, slowest_of, verdict_of
+from tests.archive.conductor.conftest import CHANNEL, STREAM_ID, Rig
 from tests.support.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -266,3 +267,25 @@ def test_nobody_is_behind_by_less_than_nothing() -> None:
     (publication,) = ipc(64, 32_768, 128).publications
     seen = StreamsSeen(0, cast("DriverState", None), ipc(64, 32_768, 128), {}, None)
     assert rows_of(seen, seen.streams.publications[0])[-1].cells[4] == "0"
+
+
+def test_a_recording_stands_with_the_log_that_its_archive_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rig = Rig(tmp_path / "archive")
+    rig.client.start_recording(CHANNEL, STREAM_ID)
+    publication = rig.publication()
+    recording_id = rig.started()
+    end = rig.offer(publication, 3)
+    rig.run(lambda: rig.client.get_recording_position(recording_id) == end)
+    arguments = ["streams", "--dir", rig.driver.aeron_dir, "--stream", str(STREAM_ID)]
+    assert main([*arguments, "--json"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)["publications"]
+    (recording,) = shown["recordings"]
+    assert (recording["recording_id"], recording["position"], recording["behind"]) == (recording_id, end, 0)
+    assert recording["client"]["name"] == "archive archiveId=4711"
+    assert main(arguments) == 0
+    assert f"recording {recording_id} " in capsys.readouterr().out
+    assert main(["stat", "--dir", rig.driver.aeron_dir, "--type", "archive-.*", "--once", "--json"]) == 0
+    counters = {one["type_id"]: one["label"] for one in json.loads(capsys.readouterr().out)["counters"]}
+    assert set(counters) == set(range(100, 114))
+    assert all("archiveId=4711" in label for label in counters.values())
+    rig.close()

@@ -81,6 +81,7 @@ class StreamsLook:
 
 def _positions(end: End) -> list[tuple[tuple[str, int], int]]:
     found = [(("subscriber", subscriber.counter_id), subscriber.position) for subscriber in end.subscribers]
+    found += [(("recording", recording.counter_id), recording.position) for recording in end.recordings]
     if isinstance(end, Publication):
         found.append((("publisher", end.registration_id), end.position))
         if end.sender_position is not None:

@@ -42,6 +42,15 @@ class Subscriber:
     join_position: int | None
 
 
+class Recording(NamedTuple):
+    """A recording of a stream that an Archive writes: how far it is written."""
+
+    counter_id: int
+    recording_id: int
+    client_id: int
+    position: int
+
+
 @dataclass(slots=True)
 class _End:
     registration_id: int
@@ -51,6 +60,7 @@ class _End:
     client_id: int = 0
     log: LogFacts | None = None
     subscribers: list[Subscriber] = field(default_factory=list)
+    recordings: list[Recording] = field(default_factory=list)
 
     @property
     def slowest(self) -> int | None:
@@ -169,12 +179,16 @@ def streams_of(
     publications: dict[int, Publication] = {}
     images: dict[int, Image] = {}
     subscribers: list[tuple[CounterInfo, CounterKey]] = []
+    recordings: list[tuple[CounterInfo, CounterKey]] = []
     for item in counters:
         key = key_of(item)
         if key.identity is None or key.session_id is None or key.stream_id is None:
             continue
         if item.type_id == CounterType.SUB_POS:
             subscribers.append((item, key))
+            continue
+        if item.type_id == CounterType.ARCHIVE_RECORDING_POSITION:
+            recordings.append((item, key))
             continue
         if item.type_id in _PUBLICATION_FIELDS:
             publication = publications.setdefault(key.identity, Publication(*_identity(key)))
@@ -191,6 +205,8 @@ def streams_of(
     for image in images.values():
         image.losses, image.lost_bytes = (losses or {}).get((image.session_id, image.stream_id), (None, None))
     ends: list[End] = [*publications.values(), *images.values()]
+    for item, key in recordings:
+        _record(item, key, ends)
     for end in ends:
         end.log = log_facts(end.registration_id)
         end.subscribers.sort(key=lambda subscriber: subscriber.registration_id)
@@ -252,3 +268,11 @@ def _place(item: CounterInfo, key: CounterKey, publications: Mapping[int, Public
             join_position if isinstance(join_position, int) else None,
         )
     )
+
+
+def _record(item: CounterInfo, key: CounterKey, ends: Iterable[End]) -> None:
+    """Put a recording to the log that its archive reads, or, where that is not to be seen, to the first of the stream's."""
+    same = [end for end in ends if (end.session_id, end.stream_id) == (key.session_id, key.stream_id)]
+    read = [end for end in same if any(subscriber.client_id == item.owner_id for subscriber in end.subscribers)]
+    if same and key.identity is not None:
+        (read or same)[0].recordings.append(Recording(item.counter_id, key.identity, item.owner_id, item.value))

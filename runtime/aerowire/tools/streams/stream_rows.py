@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aerowire.base.text import printable
-from aerowire.tools.streams.stream_model import LATE_SHARE, End, Publication, Subscriber
+from aerowire.tools.streams.stream_model import LATE_SHARE, End, Publication, Recording, Subscriber
 from aerowire.tools.streams.stream_verdicts import share_behind, slowest_of
 from aerowire.tools.terminal.figures import grouped, rate_text, size_text
 
@@ -24,7 +24,7 @@ _NAME_LENGTH_MAX = 24
 
 
 class Row(NamedTuple):
-    """One line: a publisher, a sender, a receiver or a subscriber; a cell for each of COLUMNS."""
+    """One line: a publisher, a sender, a receiver, a subscriber or a recording; a cell for each of COLUMNS."""
 
     cells: tuple[str, ...]
     style: str = ""
@@ -48,11 +48,12 @@ def table_of(rows: Sequence[Row], widths: Sequence[int]) -> Table:
 
 
 def rows_of(seen: StreamsSeen, end: End) -> list[Row]:
-    """Return a stream's rows: its source first, then its subscribers, the slowest one last."""
+    """Return a stream's rows: its source first, then its subscribers, the slowest one last, and its recordings."""
     rows = _of_publication(seen, end) if isinstance(end, Publication) else [_of_receiver(seen, end)]
     slowest = slowest_of(end)
     for subscriber in sorted(end.subscribers, key=lambda subscriber: -subscriber.position):
         rows.append(_of_subscriber(seen, end, subscriber, is_slowest=subscriber in slowest))
+    rows += [_of_recording(seen, end, recording) for recording in end.recordings]
     return rows
 
 
@@ -95,6 +96,11 @@ def _of_subscriber(seen: StreamsSeen, end: End, subscriber: Subscriber, *, is_sl
     )
     is_full = share is not None and round(share * _BAR_LENGTH) >= _BAR_LENGTH
     return row._replace(style="bold red" if is_full else "yellow" if share is not None and share >= LATE_SHARE else "")
+
+
+def _of_recording(seen: StreamsSeen, end: End, recording: Recording) -> Row:
+    behind, rate = max(end.front - recording.position, 0), ("recording", recording.counter_id)
+    return _row(seen, f"recording {recording.recording_id}", recording.client_id, recording.position, behind, "", rate, "")
 
 
 def _row(

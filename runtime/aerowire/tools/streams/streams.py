@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from aerowire.tools.driver.driver_files import DriverFiles
     from aerowire.tools.streams.stream_look import StreamsSeen
-    from aerowire.tools.streams.stream_model import End, Image, Publication, Subscriber
+    from aerowire.tools.streams.stream_model import End, Image, Publication, Recording, Subscriber
 
 EXAMPLES = """\
 Examples:
@@ -160,6 +160,16 @@ class StreamsReport:
             "window_length": end.window_length,
             "verdict": {"severity": verdict.severity, "text": verdict.text},
             "subscribers": [self._subscriber(end, subscriber, subscriber.counter_id in verdict.culprits) for subscriber in end.subscribers],
+            "recordings": [self._recording(end, recording) for recording in end.recordings],
+        }
+
+    def _recording(self, end: End, recording: Recording) -> dict[str, Any]:
+        return {
+            "recording_id": recording.recording_id,
+            "client": self.seen.client(recording.client_id).to_dict(),
+            "position": recording.position,
+            "behind": end.front - recording.position,
+            "rate": self.seen.rate("recording", recording.counter_id),
         }
 
     def _subscriber(self, end: End, subscriber: Subscriber, is_culprit: bool) -> dict[str, Any]:
