@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,6 +46,26 @@ def test_lists_recordings_of_a_stream_whose_channel_holds_a_text(rig: Rig) -> No
     assert rig.client.find_last_matching_recording(0, "pears", 1, found.session_id) == second
     assert rig.client.find_last_matching_recording(second + 1, "pears", 1, found.session_id) == -1
     assert refusal(rig.client.find_last_matching_recording, -1, "pears", 1, found.session_id)[1] is ArchiveErrorCode.UNKNOWN_RECORDING
+
+
+def test_refuses_a_channel_whose_descriptor_would_not_fit_into_a_response(rig: Rig) -> None:
+    recording_id, _ = rig.record(1)
+    long = "aeron:ipc?alias=" + "a" * 4000
+    for call, arguments in ((rig.client.update_channel, (recording_id, long)), (rig.client.start_recording, (long, 5))):
+        assert "the channel is too long for a descriptor" in refusal(call, *arguments)[0]
+    rig.client.update_channel(recording_id, "aeron:ipc?alias=" + "a" * 3900)
+    assert len(rig.client.list_recordings()[0].stripped_channel) == 3916
+
+
+def test_a_descriptor_that_does_not_fit_into_a_response_ends_the_listing_with_an_error(rig: Rig) -> None:
+    rig.record(1)
+    catalog = rig.archive.conductor.core.catalog
+    entry = catalog.entry(0)
+    assert entry is not None
+    catalog.add_recording(replace(entry, original_channel="aeron:ipc?alias=" + "a" * 9000))
+    assert "listing failed: message is too long" in refusal(rig.client.list_recordings)[0]
+    assert len(rig.client.list_recordings(0, 1)) == 1
+    assert rig.client.list_recording_subscriptions() == []
 
 
 def test_an_unknown_recording_is_no_descriptor(rig: Rig) -> None:

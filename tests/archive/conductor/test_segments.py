@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from aerowire.archive import ArchiveErrorCode, ReplayParams
@@ -30,6 +32,17 @@ def test_deletes_what_was_detached(rig: Rig) -> None:
     assert rig.segments() == [f"{recording_id}-{position}.rec" for position in (131072, 196608, 262144)]
     assert rig.client.delete_detached_segments(recording_id) == 0
     assert rig.client.attach_segments(recording_id) == 0
+
+
+def test_deletes_what_was_detached_however_far_it_is_from_the_start(rig: Rig) -> None:
+    recording_id, _ = rig.record(100)
+    catalog = rig.archive.conductor.core.catalog
+    entry = catalog.entry(recording_id)
+    assert entry is not None
+    far = 1 << 46
+    catalog.replace_recording(replace(entry, start_position=far, stop_position=far))
+    assert rig.client.delete_detached_segments(recording_id) == 2
+    rig.run(lambda: rig.segments() == [])
 
 
 def test_purges_segments(rig: Rig) -> None:

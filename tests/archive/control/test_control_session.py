@@ -87,7 +87,16 @@ def test_ends_when_too_many_responses_are_not_read() -> None:
         session.send_ok(10)
     assert not session.is_done
     session.send_ok(10)
-    assert session.machine.end_reason == f"more than {RESPONSES_WAITING_MAX} responses are not read"
+    assert (session.machine.end_reason or "").startswith(f"{RESPONSES_WAITING_MAX} responses of ")
+
+
+def test_ends_when_too_many_bytes_are_not_read() -> None:
+    host = SessionHost()
+    session = host.active()
+    host.publication.result = BACK_PRESSURED
+    while not session.is_done:
+        session.send_error(10, "long" * 10_000)
+    assert session.machine.end_reason == "128 responses of 1048576 bytes are not read"
 
 
 def test_close_revokes_the_publication_and_gives_the_counter_back() -> None:

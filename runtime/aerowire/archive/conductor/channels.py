@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from aerowire.archive.control.control_response_proxy import MESSAGE_LENGTH_MAX
 from aerowire.base import units
 from aerowire.base.channel_builder import initial_position
 from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
 from aerowire.base.errors import ChannelError, ConfigurationError
-from aerowire.codecs.flyweights.archive import SourceLocation
+from aerowire.codecs.flyweights.archive import RecordingDescriptorDecoder, SourceLocation
 
 CONTROL_MODE_RESPONSE = "response"
 
@@ -68,6 +69,10 @@ _ORDER = (
     *("media-rcv-ts-offset", "channel-rcv-ts-offset", "channel-snd-ts-offset"),
     *("response-endpoint", "response-correlation-id", "stream-id"),
 )
+# The room that a descriptor has for both channels of a recording, beside its source's identity.
+_SOURCE_IDENTITY_LENGTH = 256
+_CHANNELS_LENGTH_MAX = MESSAGE_LENGTH_MAX - RecordingDescriptorDecoder.SBE_BLOCK_LENGTH - _SOURCE_IDENTITY_LENGTH
+_SHOWN_LENGTH = 64
 # What makes two recordings the same, in this order.
 _KEY = ("endpoint", "interface", "control", "session-id", "tags")
 
@@ -82,6 +87,18 @@ def parse_channel(text: str) -> ChannelUri:
 def stripped_channel(uri: ChannelUri) -> str:
     """Return a channel with what an archive keeps of it. Raises ConfigurationError for a value that is none."""
     return _built(uri, _stripped(uri))
+
+
+def check_listed(stripped: str, original: str) -> None:
+    """Raise ConfigurationError for channels of a recording whose descriptor no client could be sent."""
+    length = len(stripped) + len(original)
+    if length > _CHANNELS_LENGTH_MAX:
+        raise ConfigurationError(
+            "the channel is too long for a descriptor",
+            where=f"{original[:_SHOWN_LENGTH]}...",
+            expected=f"at most {_CHANNELS_LENGTH_MAX} characters, as it is and stripped",
+            actual=length,
+        )
 
 
 def recording_channel(uri: ChannelUri, source_location: SourceLocation) -> str:

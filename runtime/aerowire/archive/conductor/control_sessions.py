@@ -126,7 +126,8 @@ class ControlSessions:
             session.close()
             if session.machine.is_aborted and not session.image.is_closed:
                 reason = session.machine.end_reason or ""
-                self._report(f"WARN - {session} terminated: {reason}", ("session terminated", reason))
+                # The kind of the reason alone: what is behind it a client can make up.
+                self._report(f"WARN - {session} terminated: {reason}", ("session terminated", reason.partition(":")[0]))
                 session.image.async_reject(reason[:REJECT_REASON_LENGTH_MAX])
         except AerowireError as error:  # the driver or the client has gone: there is nothing to give back
             self._core.errors.record(error)

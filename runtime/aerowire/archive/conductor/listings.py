@@ -39,7 +39,7 @@ class ListingSession:
         while not self.is_done and sent < _DESCRIPTORS_PER_CYCLE:
             if self._session.is_done:
                 self.is_done = True
-            elif self._send_next():
+            elif self._try_send_next():
                 sent += 1
             else:
                 break
@@ -52,6 +52,15 @@ class ListingSession:
     def close(self) -> None:
         """Let the session list again."""
         self._session.active_listing = None
+
+    def _try_send_next(self) -> bool:
+        """As `_send_next`; what that raises ends the listing, whose client is told."""
+        try:
+            return self._send_next()
+        except Exception as error:
+            self.is_done = True
+            self._session.send_error(self._correlation_id, f"listing failed: {error}")
+            raise
 
     def _send_next(self) -> bool:
         """Send one entry, or end the listing; False when the client takes no more now."""
@@ -189,6 +198,7 @@ class Listings:
             return
         try:
             stripped = channels.stripped_channel(channels.parse_channel(request.channel))
+            channels.check_listed(stripped, request.channel)
         except (ChannelError, ConfigurationError) as error:
             raise RequestRefusedError(str(error)) from None
         self._core.catalog.change_channel(request.recording_id, stripped, request.channel)

@@ -153,6 +153,7 @@ class Recordings:
             uri = channels.parse_channel(request.channel)
             channel = channels.recording_channel(uri, request.source_location)
             stripped = channels.stripped_channel(uri)
+            channels.check_listed(stripped, request.channel)
         except (ChannelError, ConfigurationError) as error:
             raise RequestRefusedError(str(error)) from None
         key = channels.recording_key(request.stream_id, uri)

@@ -56,10 +56,9 @@ class Segments:
         """Delete the files before the first segment of a recording."""
         entry = self._core.entry_of(request.recording_id)
         self._deletions.check_none(entry.recording_id)
-        names = segment_names_of(self._core.ports.files, self._core.directory, entry.recording_id)
-        first = parse_segment_name(names[0]) if names else None
         start = entry.segment_of(entry.start_position)
-        files = [] if first is None else self._names(entry, start - _whole(start - first.position, entry.segment_length), start)
+        names = segment_names_of(self._core.ports.files, self._core.directory, entry.recording_id)
+        files = [name for name in names if (found := parse_segment_name(name)) is not None and found.position < start]
         self._deletions.answer(session, request.correlation_id, entry.recording_id, files)
 
     def attach(self, session: ControlSession, request: archive.AttachSegmentsRequest) -> None:
@@ -179,7 +178,3 @@ def _check_migration(src: RecordingEntry, dst: RecordingEntry) -> None:
                 f" seamPosition={seam} startPosition={entry.start_position} stopPosition={entry.stop_position}"
                 f" termBufferLength={entry.term_buffer_length} segmentFileLength={entry.segment_file_length}"
             )
-
-
-def _whole(length: int, segment_length: int) -> int:
-    return max(length, 0) // segment_length * segment_length

@@ -11,6 +11,7 @@ from aerowire.codecs.flyweights.archive import (
     Challenge,
     ControlResponse,
     ControlResponseCode,
+    ControlResponseDecoder,
     Ping,
     RecordingDescriptorDecoder,
     RecordingSignal,
@@ -18,6 +19,7 @@ from aerowire.codecs.flyweights.archive import (
     RecordingSubscriptionDescriptor,
 )
 from aerowire.codecs.flyweights.archive.header import HEADER
+from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 # A publication that is rotating its terms takes a message at the next attempt.
 SEND_ATTEMPTS = 3
+_TEXT_LENGTH_SIZE = 4
+# The longest message of a response publication with the shortest term: no message may be longer, whatever the client has chosen.
+MESSAGE_LENGTH_MAX = TERM_LENGTH_MIN // 8
+_ERROR_MESSAGE_LENGTH_MAX = MESSAGE_LENGTH_MAX - HEADER.size - ControlResponseDecoder.SBE_BLOCK_LENGTH - _TEXT_LENGTH_SIZE
 
 
 class ResponsePublication(Protocol):
@@ -81,7 +87,7 @@ class ControlResponseProxy:
             relevant_id=relevant_id,
             code=code,
             version=self._protocol_version,
-            error_message=_ascii(error_message),
+            error_message=_ascii(error_message)[:_ERROR_MESSAGE_LENGTH_MAX],
         ).encode()
 
     def challenge(self, session_id: int, correlation_id: int, encoded_challenge: bytes) -> bytes:

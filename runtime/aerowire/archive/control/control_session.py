@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # Responses that a client may leave unread: more than its term takes, and a bound for what it makes the archive keep.
 RESPONSES_WAITING_MAX = 4096
+BYTES_WAITING_MAX = 1 << 20
 _RESPONSES_PER_CYCLE = 64
 
 _ENDED_BY = {
@@ -88,6 +89,7 @@ class ControlSession:
         self._time = time
         self._invalid_version = invalid_version
         self._waiting: deque[bytes] = deque()
+        self._bytes_waiting = 0
         self._tasks: dict[SessionTask, Callable[[], object]] = {
             SessionTask.OPEN: self._open,
             SessionTask.REFUSE_VERSION: self._refuse_version,
@@ -194,10 +196,11 @@ class ControlSession:
     def _send(self, message: bytes) -> None:
         if self.is_done or self._try_send(message) or self.is_done:
             return
-        if len(self._waiting) >= RESPONSES_WAITING_MAX:
-            self.abort(f"more than {RESPONSES_WAITING_MAX} responses are not read")
+        if len(self._waiting) >= RESPONSES_WAITING_MAX or self._bytes_waiting >= BYTES_WAITING_MAX:
+            self.abort(f"{len(self._waiting)} responses of {self._bytes_waiting} bytes are not read")
         else:
             self._waiting.append(message)
+            self._bytes_waiting += len(message)
 
     def _try_send(self, *parts: Buffer) -> bool:
         """Send a message if nothing waits before it."""
@@ -219,7 +222,7 @@ class ControlSession:
     def _send_waiting(self) -> int:
         count = 0
         while self._waiting and count < _RESPONSES_PER_CYCLE and not self.is_done and self._offer(self._waiting[0]):
-            self._waiting.popleft()
+            self._bytes_waiting -= len(self._waiting.popleft())
             count += 1
         return count
 

@@ -94,12 +94,12 @@ class ControlSessionAdapter:
     def on_message(self, message: memoryview, image: Image) -> None:
         """Serve one message that came by `image`."""
         if len(message) < HEADER.size:
-            self._drop(image, "a message shorter than its header", len(message))
+            self._drop(image, "a message shorter than its header", "length")
             return
         _, template_id, schema_id, _ = HEADER.unpack(message, 0)
         self._events.message(template_id, message)
         if schema_id != SCHEMA_ID:
-            self._drop(image, f"expected schemaId={SCHEMA_ID}, actual={schema_id}", schema_id)
+            self._drop(image, f"expected schemaId={SCHEMA_ID}, actual={schema_id}", "schema")
         elif template_id == AUTH_CONNECT:
             self._connect(message, image)
         elif template_id == CLOSE_SESSION:
@@ -109,7 +109,7 @@ class ControlSessionAdapter:
         elif template_id in ROUTES or template_id == KEEP_ALIVE:
             self._serve(template_id, message, image)
         else:
-            self._drop(image, f"unknown request templateId={template_id}", template_id)
+            self._drop(image, f"unknown request templateId={template_id}", "template")
 
     # ---- requests about a session itself
 
