@@ -297,3 +297,22 @@ def test_a_restart_knows_what_was_recorded(rig: Rig) -> None:
     rig.client = rig.connect()
     assert rig.client.get_stop_position(recording_id) == end
     assert rig.client.archive_id == 4711
+
+
+def test_an_image_that_is_not_recorded_does_not_hold_its_publisher_up(rig: Rig) -> None:
+    recording_id, _ = rig.record(1)
+    rig.client.extend_recording(recording_id, CHANNEL, STREAM_ID)
+    publication = rig.publication()
+    rig.run(lambda: rig.failures)
+    assert rig.failures[0].error_code == ArchiveErrorCode.INVALID_EXTENSION
+    rig.offer(publication, 4 * TERM_LENGTH // FRAME_LENGTH)
+
+
+def test_an_image_whose_recording_was_stopped_does_not_hold_its_publisher_up(rig: Rig) -> None:
+    rig.client.start_recording(CHANNEL, STREAM_ID)
+    publications = [rig.publication() for _ in range(2)]
+    rig.run(lambda: len(rig.signals) == 2)
+    stopped, other = (signal.recording_id for signal in rig.signals)
+    assert rig.client.try_stop_recording_by_identity(stopped)
+    ends = [rig.offer(publication, 4 * TERM_LENGTH // FRAME_LENGTH) for publication in publications]
+    rig.run(lambda: rig.client.get_recording_position(other) == ends[1])

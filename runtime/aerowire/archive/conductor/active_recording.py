@@ -54,11 +54,11 @@ class ActiveRecording:
         """`signal` is sent once the recording begins: START, or EXTEND."""
         self.recording_id = entry.recording_id
         self.subscription = subscription
+        self.image = image
         self.native: RecordingSession | None = None
         self.state = RecordingState.INIT
         self._core = core
         self._entry = entry
-        self._image = image
         self._signal = signal
         self._join_position = image.join_position
         self._progress_position = image.join_position
@@ -104,8 +104,8 @@ class ActiveRecording:
 
     def on_ended(self, ended: RecordingEnded) -> None:
         """The recorder has given image and counter back, and everything up to a position is written."""
-        self._image.take_back()
-        reason = self._stop_reason or f"image.isEndOfStream={self._image.is_end_of_stream}, image.isClosed={self._image.is_closed}"
+        self.image.take_back()
+        reason = self._stop_reason or f"image.isEndOfStream={self.image.is_end_of_stream}, image.isClosed={self.image.is_closed}"
         if ended.reason in _GOOD_ENDS:
             self._end(ended.position, reason)
         else:
@@ -129,12 +129,12 @@ class ActiveRecording:
             self._core.recording_events.started(
                 self.recording_id,
                 self._join_position,
-                session_id=self._image.session_id,
-                stream_id=self._image.stream_id,
+                session_id=self.image.session_id,
+                stream_id=self.image.stream_id,
                 channel=self.subscription.request.channel,
-                source_identity=self._image.source_identity,
+                source_identity=self.image.source_identity,
             )
-        if self._stop_reason or self._image.is_closed:
+        if self._stop_reason or self.image.is_closed:
             self._end(self._join_position, self._stop_reason or "the image has gone")
         else:
             self._record(self._counter)
@@ -144,7 +144,7 @@ class ActiveRecording:
         """Lend image and counter to the recorder. The image may go at any time, with its stream or the client."""
         loans: list[LentImage | LentCounter] = []
         try:
-            loans += [image := LentImage(self._image), position := LentCounter(counter)]
+            loans += [image := LentImage(self.image), position := LentCounter(counter)]
             self.native = RecordingSession(
                 image,
                 position,

@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.subscription import Subscription
 
 
+# Bytes of an image that are skipped in one cycle: a publisher of a gigabyte a second is not held up.
+_SKIPPED_LENGTH = 1 << 20
+
+
 class RecordingSubscription:
     """One request to record, for as long as it holds. The conductor's thread.
 
-    Invariant: `is_listed` until the request is stopped; a subscription that is not is closed once its last recording has ended.
+    Invariant: `is_listed` until the request is stopped; a subscription that is not is closed once its last recording has ended. Each image
+    is recorded, or skipped: one that nothing reads would hold its publisher up, and with it all other subscribers.
     """
 
     def __init__(
@@ -39,6 +44,7 @@ class RecordingSubscription:
         self.recordings: list[ActiveRecording] = []
         self.is_listed = True
         self._seen: tuple[Image, ...] = ()
+        self._skipped: list[Image] = []
 
     @property
     def registration_id(self) -> int:
@@ -56,9 +62,24 @@ class RecordingSubscription:
         self._seen = images
         return [image for image in images if image.correlation_id not in seen]
 
+    def skip(self, image: Image) -> None:
+        """Let an image that is not recorded, or not any more, flow by as long as the subscription is open."""
+        self._skipped.append(image)
+
+    def do_work(self) -> int:
+        """Read what the images that are not recorded bring; return how many bytes."""
+        if not self._skipped:
+            return 0
+        self._skipped = [image for image in self._skipped if not image.is_closed]
+        return sum(image.block_poll(_ignore, _SKIPPED_LENGTH) for image in self._skipped)
+
     def close(self) -> None:
         """Give the subscription back, or give up adding it."""
         if self.subscription is None:
             self.adding.abandon()
         elif not self.subscription.is_closed:
             self.subscription.close()
+
+
+def _ignore(_buffer: memoryview, _offset: int, _length: int, _session_id: int, _term_id: int) -> None:
+    """Take a block of an image that is skipped."""

@@ -115,6 +115,8 @@ class Recordings:
         work = 0
         for found in list(self._subscriptions.values()):
             work += self._look_at(found)
+        for found in (*self._subscriptions.values(), *self._leaving):
+            work += found.do_work()
         for recording in list(self._active.values()):
             work += recording.do_work()
             if recording.is_over:
@@ -221,6 +223,7 @@ class Recordings:
         self._core.count(self._core.recording_sessions, -1)
         found = recording.subscription
         found.recordings.remove(recording)
+        found.skip(recording.image)
         if found.is_listed and found.request.is_auto_stop:
             self.leave(found, "close recording session")
         elif not found.is_listed and not found.recordings:
@@ -249,6 +252,7 @@ class Recordings:
             self._active[entry.recording_id] = recording
             self._core.count(self._core.recording_sessions, 1)
             return
+        found.skip(image)
         if request.is_auto_stop:
             self.leave(found, "the image cannot be recorded")
 
