@@ -43,6 +43,7 @@ from tests.soak import (
     spec_change,
     speed,
 )
+from tests.soak.archives import hostile as archive_hostile
 from tests.soak.archives import kill9 as archive_kill9
 from tests.soak.bars import Bar
 
@@ -73,6 +74,7 @@ BARS: dict[str, Bar] = {
     "lent-ends": lent_ends.parts,
     "memory": memory.parts,
     "archive-catalog": archive_catalog.parts,
+    "archive-hostile": archive_hostile.parts,
     "archive-kill9": archive_kill9.parts,
     "pcap-exact": pcap_exact.parts,
     "pcap-splits": pcap_splits.parts,
