@@ -27,6 +27,11 @@ def test_what_returned_is_there_after_a_crash(seed: int, sync_level: int, loses_
         live(seed + number, sync_level, loses_power=loses_power)
 
 
+@pytest.mark.parametrize("sync_level", [1, 2])
+def test_an_update_that_has_failed_is_completed_although_another_has_begun(sync_level: int) -> None:
+    live(2742300310, sync_level, loses_power=True)  # killed between the two, after a torn write
+
+
 def test_a_power_failure_without_syncs_leaves_a_catalog_that_can_be_used(seed: int) -> None:
     assert sum(live(seed + number, 0, loses_power=True) for number in range(SEEDS)) > 0
 

@@ -100,6 +100,8 @@ class CatalogFile:
 
     def update(self, offset: int, piece: bytes | bytearray) -> None:
         """Write bytes in the place of others, as `write` does, so that after a crash they are as before or as after. Raises FileError."""
+        if self._doubtful:
+            self.write()  # BEFORE the record is of another update: until then it completes one that has failed in the midst
         self._record.write(Update(offset, bytes(self.data[offset : offset + len(piece)]), bytes(piece)))
         self.write((offset, piece))
 
