@@ -67,6 +67,27 @@ def test_records_and_replays_with_threads_of_its_own(tmp_path: Path, mode: str) 
     archive.close()
 
 
+def test_an_idle_archive_runs_no_python_but_what_is_due_by_time(tmp_path: Path) -> None:
+    with (
+        MediaDriver.launch_embedded() as driver,
+        Archive.launch(aeron_dir=driver.aeron_dir, archive_dir=tmp_path, **OPTIONS_NEEDED) as archive,
+        AeronArchive.connect(aeron_dir=driver.aeron_dir, control_request_channel=CHANNEL, control_response_channel=CHANNEL) as client,
+        client.add_recorded_exclusive_publication(CHANNEL, STREAM_ID) as publication,
+    ):
+        publication.send(PAYLOAD)
+        wait_until(lambda: client.list_recordings() and client.get_recording_position(0) == publication.position, "not recorded")
+        conductor = archive._runners[-1].invoker
+        mark_file = archive.conductor._mark_file
+        shown_ms, cycles = [], []
+        for _ in range(2):  # from one of the updates of the mark file, each second, to the next
+            before_ms = mark_file.activity_timestamp_ms
+            wait_until(lambda: mark_file.activity_timestamp_ms != before_ms, "the archive does not live")  # noqa: B023 called at once
+            shown_ms.append(mark_file.activity_timestamp_ms)
+            cycles.append(conductor.cycle_count)
+        assert cycles[1] - cycles[0] <= 0.04 * (shown_ms[1] - shown_ms[0])
+        assert read_errors(mark_file.error_log_buffer) == []
+
+
 def test_one_archive_lives_in_a_directory(tmp_path: Path) -> None:
     rig = Rig(tmp_path / "archive")
     with pytest.raises(ActiveArchiveError, match="a live archive owns the directory"):

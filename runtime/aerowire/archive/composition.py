@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from aerowire.agents.error_recorder import ErrorRecorder
 from aerowire.archive.agents.agent_events import AgentEvents
 from aerowire.archive.agents.agent_proxies import RecorderProxy, ReplayerProxy
+from aerowire.archive.agents.conductor_sleeper import ConductorSleeper
 from aerowire.archive.agents.cycle_counters import CycleCounters
 from aerowire.archive.agents.recorder import Recorder
 from aerowire.archive.agents.recording_settings import RecordingSettings
@@ -22,7 +23,6 @@ from aerowire.archive.conductor.archive_id_check import ArchiveIdCheck
 from aerowire.archive.conductor.core import ArchiveCore
 from aerowire.archive.conductor.driver_resources import CONDUCTOR, RECORDER, REPLAYER, DriverResources, ResourceRequest
 from aerowire.archive.conductor.duty_cycle import DutyCycleTracker
-from aerowire.archive.conductor.idle_sleeper import IdleSleeper
 from aerowire.archive.conductor.recording_events_proxy import RecordingEventsProxy
 from aerowire.archive.conductor.sessions import SessionList
 from aerowire.archive.control.archive_events import ArchiveEvents
@@ -82,7 +82,7 @@ class ArchiveParts:
     replayer: Replayer
     files: ArchiveFiles
     aeron: Aeron
-    sleeper: IdleSleeper
+    sleeper: ConductorSleeper
 
     @property
     def archive_id(self) -> int:
@@ -256,7 +256,7 @@ class ArchiveBuild:
             replay_sessions=counters[CounterType.ARCHIVE_REPLAY_SESSION_COUNT],
         )
         longest, exceeded = found.cycles[CONDUCTOR]
-        sleeper = IdleSleeper(context.new_idle_strategy("conductor"))
+        sleeper = ConductorSleeper(context.new_idle_strategy("conductor"), ports.clock, agent_events, self._aeron.to_clients_buffer)
         conductor = ArchiveConductor(
             core,
             found.subscriptions,

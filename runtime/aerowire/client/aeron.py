@@ -159,6 +159,18 @@ class Aeron(AeronCommands):
         self._conductor.ensure_open()
         return self._invoker.invoke()
 
+    def service(self) -> int:
+        """Handle what the driver has said, without waiting for the client's own thread to do so; return how much was done. Any thread.
+
+        Raises what ended the client.
+        """
+        return self._conductor.service()
+
+    @property
+    def to_clients_buffer(self) -> memoryview:
+        """The buffer in which the driver answers its clients: for native code that looks for answers without a lock."""
+        return self._conductor.to_clients_buffer
+
     def next_deadline_ns(self) -> int:
         """Return when (ns of the client's clock) `invoke()` has work although the driver says nothing; a time that is past: now."""
         if self._invoker is None or self._conductor.is_closed:

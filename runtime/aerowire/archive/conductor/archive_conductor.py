@@ -27,10 +27,10 @@ from aerowire.base.errors import AerowireError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from aerowire.archive.agents.conductor_sleeper import ConductorSleeper
     from aerowire.archive.agents.events import AgentEvent
     from aerowire.archive.conductor.core import ArchiveCore
     from aerowire.archive.conductor.duty_cycle import DutyCycleTracker
-    from aerowire.archive.conductor.idle_sleeper import IdleSleeper
     from aerowire.archive.files.mark_file import ArchiveMarkFile
     from aerowire.client.context import Invoker
     from aerowire.client.subscriptions.subscription import Subscription
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 _EVENTS_PER_CYCLE = 64
 # How often the mark file shows that the archive lives.
 MARK_FILE_UPDATE_INTERVAL_MS = 1000
+# When nothing happens, the conductor looks for what is due by time: pings, timeouts, clients whose response channel has gone.
+_LOOK_INTERVAL_NS = 100_000_000
+# While the driver owes an answer, which wakes the conductor, it looks for what is to be asked for again.
+_ANSWER_INTERVAL_NS = 1_000_000
 
 
 class ArchiveStage(enum.Enum):
@@ -64,7 +68,7 @@ class ArchiveConductor(Agent):
         duty_cycle: DutyCycleTracker,
         *,
         invokers: Sequence[Invoker],
-        sleeper: IdleSleeper,
+        sleeper: ConductorSleeper,
     ) -> None:
         """`subscriptions` are those of the control channels; `invokers` do the work of driver and client where they have no threads."""
         self.core = core
@@ -73,6 +77,7 @@ class ArchiveConductor(Agent):
         self._duty_cycle = duty_cycle
         self._invokers = invokers
         self._sleeper = sleeper
+        self._handled = 0  # messages of the driver, in the last cycle that looked for them
         self._mark_file_deadline_ms = 0
         self._subscriptions = subscriptions
         tokens = ReplayTokens(core.ports.random.u64, core.context.connect_timeout_ns)
@@ -89,13 +94,13 @@ class ArchiveConductor(Agent):
             segments=Segments(core, self.recordings, self.replays, deletions),
             replications=self.replications,
         )
-        self.control_sessions = ControlSessions(core, subscriptions, operations, tokens)
+        self.control_sessions = ControlSessions(core, subscriptions, operations, tokens, on_images=sleeper.watch)
 
     def do_work(self, now_ns: int, epoch_ms: int, /) -> int:
         """Do what there is to do, without blocking; return how much that was."""
         core = self.core
         core.time.update(now_ns, epoch_ms)
-        self._duty_cycle.measure(now_ns)
+        self._duty_cycle.measure(now_ns, self._sleeper.take_slept_ns())
         self._show_activity(epoch_ms)
         work = self._serve_client()
         work += core.recorder.flush() + core.replayer.flush()
@@ -111,13 +116,31 @@ class ArchiveConductor(Agent):
         return work
 
     def next_deadline_ns(self) -> int:
-        """Return now: what clients and driver do is looked for by polling."""
-        return self.core.ports.clock.now_ns()
+        """Return when there is work although none of what wakes the conductor happens: agent events, requests, the driver's answers."""
+        now_ns = self.core.ports.clock.now_ns()
+        if self._is_busy:
+            return now_ns
+        awaits_driver = self.recordings.awaits_driver or self.replays.creating_count > 0 or self.control_sessions.is_connecting
+        return now_ns + (_ANSWER_INTERVAL_NS if awaits_driver else _LOOK_INTERVAL_NS)
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether something goes on that has to be looked at all the time."""
+        core = self.core
+        return (
+            self.stage is not ArchiveStage.RUNNING
+            or bool(self._invokers)
+            or not (core.recorder.is_open and core.replayer.is_open)
+            or len(core.sessions) > self.replays.creating_count
+            or (core.recording_events is not None and self.recordings.has_active)
+            or self.control_sessions.has_unsent
+        )
 
     def request_close(self) -> None:
         """Let recordings and replays end; the stage tells when all is closed. Any thread."""
         if self.stage is ArchiveStage.RUNNING:
             self.stage = ArchiveStage.CLOSING
+            self._sleeper.wake()
 
     @property
     def is_closed(self) -> bool:
@@ -153,7 +176,11 @@ class ArchiveConductor(Agent):
                 self.stage = ArchiveStage.CLOSING
             return 0
         try:
-            return sum(invoker.invoke() for invoker in self._invokers)
+            work = sum(invoker.invoke() for invoker in self._invokers)
+            if self._sleeper.has_answers() or self._handled:  # what was handled last may not have been all
+                self._handled = self.core.aeron.service()
+                work += self._handled
+            return work
         except AerowireError as error:  # the client has just ended
             self.core.errors.record(error)
             return 1

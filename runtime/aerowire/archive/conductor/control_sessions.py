@@ -18,7 +18,7 @@ from aerowire.codecs.flyweights.events import ArchiveEventCode
 from aerowire.recordings.versions import major_version, version_text
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from aerowire.archive.conductor.core import ArchiveCore
     from aerowire.archive.control.operations import ArchiveOperations
@@ -30,16 +30,26 @@ if TYPE_CHECKING:
 _FRAGMENT_LIMIT = 10
 _NS_PER_MS = 1_000_000
 _FIRST_SESSION_ID_MAX = 1 << 31
+# States of sessions with nothing to do but what is due by time.
+_WAITING_STATES = {SessionState.AUTHENTICATED, SessionState.ACTIVE, SessionState.REJECTED}
 
 
 class ControlSessions:
     """Polls the control subscriptions and works on the sessions. The conductor's thread."""
 
     def __init__(
-        self, core: ArchiveCore, subscriptions: Sequence[Subscription], operations: ArchiveOperations, tokens: ReplayTokens
+        self,
+        core: ArchiveCore,
+        subscriptions: Sequence[Subscription],
+        operations: ArchiveOperations,
+        tokens: ReplayTokens,
+        *,
+        on_images: Callable[[Iterable[Image]], object],
     ) -> None:
+        """`on_images` is called with the images of all requests whenever they are others than before."""
         self._core = core
         self._subscriptions = subscriptions
+        self._on_images = on_images
         self._images: set[Image] = set()
         self._seen: list[tuple[Image, ...]] = []
         self._proxy = ControlResponseProxy(core.events, PROTOCOL_VERSION)
@@ -54,6 +64,16 @@ class ControlSessions:
         """Return an id for a session or a replication."""
         found, self._next_session_id = self._next_session_id, self._next_session_id + 1
         return found
+
+    @property
+    def is_connecting(self) -> bool:
+        """Whether a client is on its way to a session that waits for requests."""
+        return any(session.state not in _WAITING_STATES for session in self.adapter.sessions)
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether a client has not taken its responses yet."""
+        return any(session.has_unsent for session in self.adapter.sessions)
 
     def do_work(self) -> int:
         """Serve requests, and do what is due in each session."""
@@ -145,6 +165,7 @@ class ControlSessions:
             for assembler in self._assemblers:
                 assembler.free_session_buffer(image.session_id)
         self._images = images
+        self._on_images(images)
 
     def _report(self, error: BaseException | str, key: Hashable) -> None:
         self._core.errors.record(error, key=key)

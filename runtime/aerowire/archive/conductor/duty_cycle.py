@@ -17,9 +17,9 @@ class DutyCycleTracker:
         self._threshold_ns = threshold_ns
         self._last_ns: int | None = None
 
-    def measure(self, now_ns: int) -> None:
-        """Note the start of a cycle."""
-        elapsed_ns = 0 if self._last_ns is None else now_ns - self._last_ns
+    def measure(self, now_ns: int, slept_ns: int) -> None:
+        """Note the start of a cycle, before which the thread slept for some time because there was nothing to do."""
+        elapsed_ns = 0 if self._last_ns is None else now_ns - self._last_ns - slept_ns
         self._last_ns = now_ns
         if self._longest.is_closed:
             return

@@ -50,6 +50,13 @@ class Recordings:
         """Recordings as the limit counts them: those that are written, and one for each subscription that has none."""
         return len(self._active) + sum(not found.recordings for found in self._subscriptions.values())
 
+    @property
+    def awaits_driver(self) -> bool:
+        """Whether a subscription or the counter of a recording is not there yet."""
+        return any(found.subscription is None for found in self._subscriptions.values()) or any(
+            found.native is None for found in self._active.values()
+        )
+
     def active(self, recording_id: int) -> ActiveRecording | None:
         """Return a recording that is being written, or None."""
         return self._active.get(recording_id)

@@ -45,6 +45,11 @@ class Replays:
         self._by_native: dict[ReplaySession, ActiveReplay] = {}
 
     @property
+    def creating_count(self) -> int:
+        """Replays that are about to begin, and wait for an answer of the driver."""
+        return len(self._creating)
+
+    @property
     def count(self) -> int:
         """Replays that are going on, or about to."""
         return len(self._creating) + len(self._active)

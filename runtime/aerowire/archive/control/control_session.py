@@ -106,6 +106,11 @@ class ControlSession:
         return self.machine.is_done
 
     @property
+    def has_unsent(self) -> bool:
+        """Whether responses wait until the client has read others."""
+        return bool(self._waiting)
+
+    @property
     def state(self) -> SessionState:
         """How far the session has come."""
         return self.machine.state

@@ -1,0 +1,112 @@
+"""The place where the archive's conductor sleeps: without the interpreter lock, until one of the things happens that give it work.
+
+It looks at memory alone: at what the agents have queued, at how much the driver has said, and at the frames that come next in the images
+of the control channels. So an archive that has nothing to do runs no Python.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
+
+from aerowire.client.handles.state cimport STATE_OPEN
+from aerowire.client.subscriptions.image cimport Image
+from aerowire.codecs.native.cnc cimport BROADCAST_TRAILER_LENGTH, BROADCAST_TRAILER_TAIL_OFFSET
+from aerowire.ipc.counters cimport counter_get
+from aerowire.logbuffer.descriptor cimport index_by_position
+from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_release_i32
+from aerowire.memory.region cimport BufferView, borrow
+
+
+cdef class ConductorSleeper:
+    """Sleeps by an idle strategy, between whose steps it looks for work.
+
+    Changed by: the conductor's thread; any thread may `wake`.  Invariant: each of `_watched` is of the image in the same place of `_images`,
+    which keeps its memory.
+    """
+
+    def __init__(self, IdleStrategy strategy not None, ClockPort clock not None, AgentEvents events not None, to_clients):
+        """`to_clients` is the buffer of what the driver says to its clients."""
+        cdef BufferView view
+        self._answers_hold = borrow(to_clients, &view, False)
+        self._answers = view.address + view.length - BROADCAST_TRAILER_LENGTH + BROADCAST_TRAILER_TAIL_OFFSET
+        self._answers_seen = -1
+        self._strategy = strategy
+        self._clock = clock
+        self._events = events
+        self._images = ()
+
+    def __dealloc__(self):
+        free(self._watched)
+
+    def watch(self, images):
+        """Wake for what comes by these images, and no others."""
+        images = tuple(images)
+        cdef WatchedImage* watched = <WatchedImage*>calloc(max(1, len(images)), sizeof(WatchedImage))
+        if watched is NULL:
+            raise MemoryError("watched images")
+        free(self._watched)
+        self._watched = watched
+        self._watched_count = <int>len(images)
+        self._images = images
+
+    def has_answers(self) -> bool:
+        """Return whether the driver has said something since the last call. Ask BEFORE the client looks at it."""
+        cdef int64_t tail = load_acquire_i64(self._answers)
+        cdef bint is_new = tail != self._answers_seen
+        self._answers_seen = tail
+        return is_new
+
+    def sleep(self, int64_t timeout_ns):
+        """Idle once, and on until there is work or the time is over."""
+        cdef int64_t began_ns
+        self._note_frames()
+        with nogil:
+            began_ns = self._clock.nano_time()
+            self._sleep(timeout_ns)
+            self._slept_ns += self._clock.nano_time() - began_ns
+
+    def take_slept_ns(self) -> int:
+        """Return how long it has slept since the last call."""
+        cdef int64_t slept_ns = self._slept_ns
+        self._slept_ns = 0
+        return slept_ns
+
+    def wake(self):
+        """Let the sleep that goes on, or the next one, end. Any thread."""
+        store_release_i32(&self._woken, 1)
+
+    def start_over(self):
+        """Idle briefly at first the next time: there was work."""
+        self._strategy.reset()
+
+    cdef int _note_frames(self) except -1:
+        cdef Image image
+        cdef int64_t position
+        cdef int i
+        for i in range(self._watched_count):
+            image = self._images[i]
+            self._watched[i].state = &image.handle_state
+            self._watched[i].frame = NULL
+            if image.handle_state == STATE_OPEN:
+                position = counter_get(image.subscriber_position)
+                self._watched[i].frame = (image.log.terms[index_by_position(position, image.position_bits_to_shift)]
+                                          + <int32_t>(position & (image.term_buffer_length - 1)))
+        return 0
+
+    cdef void _sleep(self, int64_t timeout_ns) noexcept nogil:
+        cdef int64_t deadline_ns = self._clock.nano_time() + timeout_ns
+        while True:
+            self._strategy.idle(0)
+            if self._has_work() or self._clock.nano_time() >= deadline_ns:
+                break
+        store_release_i32(&self._woken, 0)
+
+    cdef bint _has_work(self) noexcept nogil:
+        cdef int i
+        if load_acquire_i32(&self._woken) or self._events.has_event() or load_acquire_i64(self._answers) != self._answers_seen:
+            return True
+        for i in range(self._watched_count):
+            if self._watched[i].frame is not NULL:
+                # An image that has gone is let go of by the conductor.
+                if load_acquire_i32(self._watched[i].state) != STATE_OPEN or load_acquire_i32(self._watched[i].frame) > 0:
+                    return True
+        return False
