@@ -25,11 +25,11 @@ FEW_SEEDS = range(100_000, 100_003)
 REPEAT_EVERY = 20
 
 
-def run_many(name: str, seeds: range, _scratch: Path) -> str:
+def run_many(name: str, seeds: range, _scratch: Path, *, ledger: Path = LEDGER) -> str:
     """Run seeds by the command, on all processors; return its closing line."""
-    LEDGER.parent.mkdir(exist_ok=True)
+    ledger.parent.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "aerowire.tools.main", "simulate", name, "--seeds", f"{seeds[0]}-{seeds[-1]}"]
-    command += ["--jobs", str(os.cpu_count() or 1), "--repeat-every", str(REPEAT_EVERY), "--ledger", str(LEDGER)]
+    command += ["--jobs", str(os.cpu_count() or 1), "--repeat-every", str(REPEAT_EVERY), "--ledger", str(ledger)]
     done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 0, done.stdout
     return done.stdout.splitlines()[-1]

@@ -1,25 +1,25 @@
-"""Archives in worlds that fail: killed, without power, on disks that tear pages and fail; nothing that was acknowledged is lost."""
+"""Archives in worlds that fail: killed, without power, on disks that tear pages and fail; nothing that was acknowledged is lost.
+
+At full size outcomes are kept in soak/archives.jsonl, so that an interrupted part goes on where it was.
+"""
 
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
-from tests.simulation.archive_lives import LIVES, live
+from aerowire.simulation.scenarios.catalogue import ARCHIVE_SCENARIOS
 from tests.soak.bars import Part, Size
+from tests.soak.seeds import ROOT, run_few, run_many
 
-SEEDS = {Size.FULL: 3_000, Size.SMALL: 4}
+LEDGER = ROOT / "soak" / "archives.jsonl"
+SEEDS = 3_000
 SEEDS_OF_PART = 250
-FIRST_SEED = 1_000
-
-
-def lives(seeds: range, _scratch: Path) -> str:
-    for seed in seeds:
-        live(seed)
-    return f"{len(seeds)} seeds of {LIVES} lives: nothing that was acknowledged is lost"
+FEW_SEEDS = range(100_000, 100_003)
 
 
 def parts(size: Size) -> list[Part]:
-    seeds = range(FIRST_SEED, FIRST_SEED + SEEDS[size])
-    blocks = [seeds[place : place + SEEDS_OF_PART] for place in range(0, len(seeds), SEEDS_OF_PART)]
-    return [Part(f"lives-{block[0]}", block[0], partial(lives, block)) for block in blocks]
+    if size is Size.SMALL:
+        return [Part(name, FEW_SEEDS[0], partial(run_few, name)) for name in ARCHIVE_SCENARIOS]
+    blocks = [range(first, first + SEEDS_OF_PART) for first in range(0, SEEDS, SEEDS_OF_PART)]
+    run = partial(run_many, ledger=LEDGER)
+    return [Part(f"{name}-{block[0]}", block[0], partial(run, name, block)) for name in ARCHIVE_SCENARIOS for block in blocks]

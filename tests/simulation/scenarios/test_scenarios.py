@@ -10,8 +10,9 @@ import pytest
 from aerowire.simulation.scenarios import traffic
 from aerowire.simulation.scenarios.catalogue import SCENARIOS
 from aerowire.simulation.scenarios.checkers import Counters, Leftovers, Progress
+from aerowire.simulation.scenarios.outcome import Outcome, StoppedError
 from aerowire.simulation.scenarios.plan import SECOND, Kept, Kind, Medium, Misfortune, Plan, Scenario, StreamPlan
-from aerowire.simulation.scenarios.run import Outcome, Run, StoppedError
+from aerowire.simulation.scenarios.run import Run
 from aerowire.simulation.scenarios.shrinking import shrink
 from aerowire.simulation.scenarios.violation import ViolationError
 

@@ -121,7 +121,14 @@ def test_a_trace_has_events_and_packets(capsys: pytest.CaptureFixture[str], tmp_
 
 
 def test_scenarios_and_replacements_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [line.split()[0] for line in simulate(capsys, "--list")[1].splitlines()] == ["quiet", "mild", "partitions", "crashes", "rough"]
+    assert [line.split()[0] for line in simulate(capsys, "--list")[1].splitlines()] == [
+        "quiet",
+        "mild",
+        "partitions",
+        "crashes",
+        "rough",
+        "archives",
+    ]
     assert "A simulated world replaces these, and nothing else" in simulate(capsys, "--about")[1]
 
 

@@ -1,9 +1,10 @@
-"""The scenarios of transport, by name."""
+"""The scenarios, by name: those of transport, and those of archives."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from aerowire.simulation.scenarios.archives.plan import ArchiveScenario
 from aerowire.simulation.scenarios.plan import CRASHES, Kind, Scenario
 
 EVERYTHING = tuple(Kind)
@@ -63,3 +64,13 @@ SCENARIOS = {
         ),
     )
 }
+ARCHIVE_SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        ArchiveScenario(
+            name="archives",
+            about="an archive that records, replays and copies, on disks that fail, is killed, loses power and starts again",
+        ),
+    )
+}
+ALL_SCENARIOS: dict[str, Scenario | ArchiveScenario] = {**SCENARIOS, **ARCHIVE_SCENARIOS}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Self
 
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.scenarios.draws import Draws
@@ -127,7 +128,7 @@ class Plan:
         """Whether nothing is lost and nothing happens to any host."""
         return not self.misfortunes and not self.faults.loss and not self.faults.send_error and not self.faults.queue_length
 
-    def only(self, kept: Kept) -> Plan:
+    def only(self, kept: Kept) -> Self:
         """Return a plan of those parts that are kept."""
         misfortunes, streams, churners = self.misfortunes, self.streams, self.churners
         if kept.misfortunes is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
 from io import StringIO
@@ -19,6 +18,7 @@ from aerowire.simulation.scenarios.belongings import Belongings
 from aerowire.simulation.scenarios.checkers import CHECKERS, RECOVERY_NS, Checker
 from aerowire.simulation.scenarios.churn import Churner
 from aerowire.simulation.scenarios.misfortunes import Misfortunes
+from aerowire.simulation.scenarios.outcome import Outcome, StoppedError
 from aerowire.simulation.scenarios.plan import MS, REUSE_TIMEOUT_MS, SECOND, Misfortune, Plan, StreamPlan
 from aerowire.simulation.scenarios.traffic import Publisher, PublisherLife, Subscriber, address_of
 from aerowire.simulation.scenarios.violation import ViolationError
@@ -52,29 +52,6 @@ DISTURBANCE_NS = 10 * SECOND
 PARTED_NS = 10 * SECOND
 # After it a driver has noticed that a client has gone, and let go of all that was its own.
 END_NS = 30 * SECOND
-
-
-class StoppedError(Exception):
-    """The step at which a run is to stop has come."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended: `failure` says which rule was broken and how, None where none was."""
-
-    plan: Plan
-    failure: str | None
-    steps: int
-    simulated_ns: int
-    packets: int
-    messages: int
-    digest: int
-    events: dict[str, list[str]]
-
-    @property
-    def is_well(self) -> bool:
-        """Whether all rules were kept."""
-        return self.failure is None
 
 
 class Run:

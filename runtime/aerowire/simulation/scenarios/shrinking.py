@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from typing import Protocol, Self, TypeVar
 
-from aerowire.simulation.scenarios.plan import Kept, Plan
+from aerowire.simulation.scenarios.plan import Kept
 
 Numbers = tuple[int, ...]
 
 
-def shrink(plan: Plan, fails: Callable[[Plan], bool]) -> Kept:
+class Divisible(Protocol):
+    """A plan, of transport or of archives."""
+
+    @property
+    def misfortunes(self) -> tuple[object, ...]: ...
+    @property
+    def streams(self) -> tuple[object, ...]: ...
+    @property
+    def habitual_streams(self) -> Numbers: ...
+    @property
+    def churners(self) -> Numbers: ...
+    def only(self, kept: Kept) -> Self:
+        """Return a plan of those parts that are kept."""
+
+
+PlanT = TypeVar("PlanT", bound=Divisible)
+
+
+def shrink(plan: PlanT, fails: Callable[[PlanT], bool]) -> Kept:
     """Return the parts of a failing plan without which it does not fail.
 
     `fails` runs a plan. Of each kind of parts halves, quarters and so on are left out first, single ones at last, until leaving any one

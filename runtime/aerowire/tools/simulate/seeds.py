@@ -15,8 +15,11 @@ from aerowire.tools.simulate.code_version import code_version
 from aerowire.tools.simulate.ledger import FAILED, LOST, PASSED, RAISED, Entry
 
 if TYPE_CHECKING:
+    from aerowire.simulation.scenarios.archives.plan import ArchivePlan, ArchiveScenario
+    from aerowire.simulation.scenarios.archives.run import ArchiveRun
+    from aerowire.simulation.scenarios.outcome import Outcome
     from aerowire.simulation.scenarios.plan import Plan, Scenario
-    from aerowire.simulation.scenarios.run import Outcome, Run
+    from aerowire.simulation.scenarios.run import Run
 
 Task = tuple[str, int, bool]
 """A scenario, a seed, and whether to run it twice."""
@@ -24,16 +27,17 @@ Result = tuple[Entry, dict[str, list[str]]]
 """The entry of a seed, and the last events of each host."""
 
 
-def scenario_of(name: str) -> Scenario:
+def scenario_of(name: str) -> Scenario | ArchiveScenario:
     """Return a scenario by its name, or a user's own as MODULE:OBJECT, in the working directory or installed. Raises ConfigurationError."""
-    from aerowire.simulation.scenarios.catalogue import SCENARIOS
+    from aerowire.simulation.scenarios.archives.plan import ArchiveScenario
+    from aerowire.simulation.scenarios.catalogue import ALL_SCENARIOS
     from aerowire.simulation.scenarios.plan import Scenario
 
     if ":" not in name:
-        if name not in SCENARIOS:
+        if name not in ALL_SCENARIOS:
             hint = "or MODULE:OBJECT for one of your own"
-            raise ConfigurationError("no such scenario", where=name, expected=", ".join(SCENARIOS), hint=hint)
-        return SCENARIOS[name]
+            raise ConfigurationError("no such scenario", where=name, expected=", ".join(ALL_SCENARIOS), hint=hint)
+        return ALL_SCENARIOS[name]
     module, _, attribute = name.partition(":")
     if "" not in sys.path:
         sys.path.insert(0, "")  # as for `python -m`
@@ -41,7 +45,7 @@ def scenario_of(name: str) -> Scenario:
         found = getattr(importlib.import_module(module), attribute)
     except (Exception, SystemExit) as error:  # whatever the module raises
         raise ConfigurationError("the scenario cannot be loaded", where=name, actual=told_of(error)) from None
-    if not isinstance(found, Scenario):
+    if not isinstance(found, Scenario | ArchiveScenario):
         raise ConfigurationError("not a scenario", where=name, expected="a Scenario", actual=type(found).__name__)
     return found
 
@@ -55,7 +59,7 @@ class RunRaisedError(Exception):
         self.events = events
 
 
-def plan_of(name: str, seed: int) -> Plan:
+def plan_of(name: str, seed: int) -> Plan | ArchivePlan:
     """Draw the plan of a seed. Raises ConfigurationError for no scenario, RunRaisedError for what a user's own raises."""
     scenario = scenario_of(name)
     try:
@@ -64,11 +68,24 @@ def plan_of(name: str, seed: int) -> Plan:
         raise RunRaisedError(told_of(error), {}) from error
 
 
-def execute(plan: Plan, make: Callable[[Plan], Run] | None = None) -> Outcome:
-    """Run a plan. Raises StoppedError, and RunRaisedError for all else but what interrupts the process."""
-    from aerowire.simulation.scenarios.run import Run, StoppedError
+def run_of(plan: Plan | ArchivePlan, *, stop_at: int | None = None, on_event: Callable[[str], None] | None = None) -> Run | ArchiveRun:
+    """Return the run of a plan, whose world is made; `stop_at` and `on_event` are as in Run."""
+    from aerowire.simulation.scenarios.archives.plan import ArchivePlan
 
-    run = (make or Run)(plan)
+    if isinstance(plan, ArchivePlan):
+        from aerowire.simulation.scenarios.archives.run import ArchiveRun
+
+        return ArchiveRun(plan, stop_at=stop_at, on_event=on_event)
+    from aerowire.simulation.scenarios.run import Run
+
+    return Run(plan, stop_at=stop_at, on_event=on_event)
+
+
+def execute(plan: Plan | ArchivePlan, make: Callable[[Plan | ArchivePlan], Run | ArchiveRun] | None = None) -> Outcome:
+    """Run a plan. Raises StoppedError, and RunRaisedError for all else but what interrupts the process."""
+    from aerowire.simulation.scenarios.outcome import StoppedError
+
+    run = (make or run_of)(plan)
     try:
         return run.execute()
     except StoppedError:
@@ -79,7 +96,7 @@ def execute(plan: Plan, make: Callable[[Plan], Run] | None = None) -> Outcome:
         raise RunRaisedError(told_of(error), events) from error
 
 
-def fails(plan: Plan) -> bool:
+def fails(plan: Plan | ArchivePlan) -> bool:
     """Run a plan; return whether a rule is broken, or something is raised."""
     try:
         return not execute(plan).is_well
@@ -112,7 +129,7 @@ def run_seed(name: str, seed: int, *, twice: bool = False) -> Result:
     return entry, outcome.events
 
 
-def _without_collector(plan: Plan) -> Outcome:
+def _without_collector(plan: Plan | ArchivePlan) -> Outcome:
     """Run a plan; unreferenced objects live on until its end: that has to make no difference."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -17,7 +17,10 @@ from aerowire.tools.arguments import count, count_or_none
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from aerowire.simulation.scenarios.archives.plan import ArchivePlan
+    from aerowire.simulation.scenarios.archives.run import ArchiveRun
     from aerowire.simulation.scenarios.plan import Kept, Plan
+    from aerowire.simulation.scenarios.run import Run
     from aerowire.tools.simulate.ledger import Entry
 
 SEEDS = (0, 99)
@@ -89,7 +92,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     one = parser.add_argument_group("of one seed")
     one.add_argument("--shrink", action="store_true", help="look for the fewest of all parts below with which it fails")
     one.add_argument("--misfortunes", metavar="LIST", type=_numbers, help="keep those of these numbers, such as 0,3; none for none")
-    one.add_argument("--streams", metavar="LIST", type=_numbers, help="keep the streams of these numbers")
+    one.add_argument("--streams", metavar="LIST", type=_numbers, help="keep the streams of these numbers; of archives, their operations")
     habits = "pauses, held claims, ends, several readers: keep those of the streams of these numbers"
     one.add_argument("--habits", metavar="LIST", type=_numbers, help=habits)
     churners = "applications that add and close all the time: keep those on the hosts of these numbers"
@@ -104,17 +107,17 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def run(arguments: argparse.Namespace) -> int:
     """Do what is asked for; returns 1 when a seed failed."""
     from aerowire.base.errors import ConfigurationError
-    from aerowire.simulation.scenarios.catalogue import SCENARIOS
+    from aerowire.simulation.scenarios.catalogue import ALL_SCENARIOS
     from aerowire.tools.simulate.seeds import RunRaisedError, scenario_of
 
     if arguments.about:
         print(ABOUT, end="")
         return 0
     if arguments.list:
-        for scenario in SCENARIOS.values():
+        for scenario in ALL_SCENARIOS.values():
             print(f"{scenario.name:12} {scenario.about}")
         return 0
-    names = [arguments.scenario] if arguments.scenario else list(SCENARIOS)
+    names = [arguments.scenario] if arguments.scenario else list(ALL_SCENARIOS)
     for name in names:
         scenario_of(name)
     of_one = [name for name in OF_ONE if getattr(arguments, name) not in (None, False)]
@@ -200,10 +203,10 @@ def _run_many(arguments: argparse.Namespace, names: list[str]) -> int:
 
 def _run_one(arguments: argparse.Namespace) -> int:
     from aerowire.base.errors import ConfigurationError
-    from aerowire.simulation.scenarios.run import Run, StoppedError
+    from aerowire.simulation.scenarios.outcome import StoppedError
     from aerowire.simulation.scenarios.shrinking import shrink
     from aerowire.tools.simulate.capture import Capture
-    from aerowire.tools.simulate.seeds import execute, fails, plan_of
+    from aerowire.tools.simulate.seeds import execute, fails, plan_of, run_of
     from aerowire.tools.simulate.trace import Trace
 
     plan = plan_of(arguments.scenario, arguments.seed)
@@ -221,10 +224,10 @@ def _run_one(arguments: argparse.Namespace) -> int:
         plan = plan.only(smaller)
         kept = kept.further(smaller)
     with Trace(arguments.trace) as trace, Capture(arguments.pcap, overwrites=arguments.pcap_overwrite) as capture:
-        made: list[Run] = []
+        made: list[Run | ArchiveRun] = []
 
-        def make(plan: Plan) -> Run:
-            made.append(Run(plan, stop_at=arguments.stop_at, on_event=trace.event))
+        def make(plan: Plan | ArchivePlan) -> Run | ArchiveRun:
+            made.append(run_of(plan, stop_at=arguments.stop_at, on_event=trace.event))
             trace.follow(made[0].world.network)
             capture.follow(made[0].world)
             return made[0]

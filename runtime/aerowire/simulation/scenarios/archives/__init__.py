@@ -1,0 +1,1 @@
+"""Scenarios of archives: lives in which one records, replays and copies, while its disk, process and host fail."""

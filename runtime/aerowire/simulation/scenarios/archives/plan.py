@@ -1,0 +1,187 @@
+"""What a scenario of archives is, and the plan that a seed draws from it: the operations of each life, and what befalls it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Self
+
+from aerowire.base.errors import ConfigurationError
+from aerowire.simulation.scenarios.draws import Draws
+
+if TYPE_CHECKING:
+    from aerowire.simulation.scenarios.plan import Kept
+
+CHECKSUMS = ("", "org.agrona.checksum.Crc32", "org.agrona.checksum.Crc32c")
+SEGMENT_LENGTHS = ("64k", "128k", "256k")
+LIVES_MAX = 100
+OPERATIONS_MAX = 1_000
+
+
+class Act(Enum):
+    """An operation of the archive's client."""
+
+    RECORD = "record"
+    REPLAY_PART = "replay a part"
+    REPLAY_BOUNDED = "replay up to a counter"
+    LIST = "list"
+    TRUNCATE = "truncate"
+    PURGE = "purge"
+    PURGE_SEGMENTS = "purge segments"
+    REPLICATE = "replicate"
+    EXTEND_WRONGLY = "extend in the wrong place"
+
+
+class Trouble(Enum):
+    """Something that befalls an archive in one of its lives. Without a kill or a power failure the life ends in order."""
+
+    FAILING_DISK = "failing disk"
+    SLOW_DISK = "slow disk"
+    FULL_DISK = "full disk"
+    DYING_DISK = "disk that fails for good in the middle of a recording, and is mended"
+    PARTITION = "partition"
+    KILL = "kill"
+    POWER = "power failure"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation in one of the lives. `seed` decides its details."""
+
+    life: int
+    act: Act
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Misfortune:
+    """What befalls a life. `seed` decides its details."""
+
+    life: int
+    kind: Trouble
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} in life {self.life}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivePlan:
+    """All that a seed draws from a scenario of archives. The streams of its parts are its operations."""
+
+    scenario: str
+    seed: int
+    lives: int
+    sync_level: int
+    checksum: str
+    segment_length: str
+    streams: tuple[Operation, ...]
+    misfortunes: tuple[Misfortune, ...]
+    churners: tuple[int, ...] = ()
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts there are: a second one for the source of copies."""
+        return 2 if any(operation.act is Act.REPLICATE for operation in self.streams) else 1
+
+    @property
+    def habitual_streams(self) -> tuple[int, ...]:
+        """Operations have no habits that could be left out."""
+        return ()
+
+    def operations(self, life: int) -> list[Operation]:
+        """Return what is done in a life."""
+        return [operation for operation in self.streams if operation.life == life]
+
+    def troubles(self, life: int) -> dict[Trouble, Misfortune]:
+        """Return what befalls a life."""
+        return {misfortune.kind: misfortune for misfortune in self.misfortunes if misfortune.life == life}
+
+    def only(self, kept: Kept) -> Self:
+        """Return a plan of those parts that are kept."""
+        misfortunes, operations = self.misfortunes, self.streams
+        if kept.misfortunes is not None:
+            misfortunes = tuple(misfortunes[place] for place in kept.misfortunes)
+        if kept.streams is not None:
+            operations = tuple(operations[place] for place in kept.streams)
+        return replace(self, misfortunes=misfortunes, streams=operations)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveScenario:
+    """Ranges and chances that plans of archives are drawn from.
+
+    Each of `lives` has some of `operations`, drawn from `acts`, where one that stands twice is twice as likely. `failing`, `slow`, `full`,
+    `dying` and `partition` are the chances of a life to have such a disk or network, `kill` and `power` of its end. Raises
+    ConfigurationError.
+    """
+
+    name: str
+    about: str
+    lives: tuple[int, int] = (2, 4)
+    operations: tuple[int, int] = (1, 8)
+    acts: tuple[Act, ...] = (Act.RECORD, Act.RECORD, *Act)
+    sync_levels: tuple[int, ...] = (0, 1, 2)
+    failing: float = 0.3
+    slow: float = 0.3
+    full: float = 0.1
+    dying: float = 0.2
+    partition: float = 0.2
+    kill: float = 0.4
+    power: float = 0.4
+
+    def __post_init__(self) -> None:
+        for name, most in (("lives", LIVES_MAX), ("operations", OPERATIONS_MAX)):
+            low, high = getattr(self, name)
+            if not 1 <= low <= high <= most:
+                raise ConfigurationError(
+                    "not a range of a scenario", where=name, expected=f"two numbers within 1 to {most}, the least first", actual=(low, high)
+                )
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "float" and not 0 <= value <= 1:
+                raise ConfigurationError("not a chance", where=field.name, expected="0 to 1", actual=value)
+        if self.kill + self.power > 1:
+            raise ConfigurationError(
+                "a life has one end", where="kill, power", expected="1 together at most", actual=self.kill + self.power
+            )
+        if not self.acts:
+            raise ConfigurationError("a scenario without operations", where="acts", expected="one at least", actual="none")
+
+    def plan(self, seed: int) -> ArchivePlan:
+        """Draw the plan of a seed."""
+        draws, of_disks = Draws(self.name, seed), Draws(f"dying disks of {self.name}", seed)
+        lives = draws.whole(*self.lives)
+        operations: list[Operation] = []
+        misfortunes: list[Misfortune] = []
+        for life in range(lives):
+            count = draws.whole(*self.operations)
+            operations += [Operation(life, draws.one_of(self.acts), draws.seed()) for _ in range(count)]
+            misfortunes += [Misfortune(life, kind, draws.seed()) for kind in self._troubles(draws)]
+            if of_disks.happens(self.dying):
+                misfortunes.append(Misfortune(life, Trouble.DYING_DISK, of_disks.seed()))
+        return ArchivePlan(
+            self.name,
+            seed,
+            lives,
+            draws.one_of(self.sync_levels),
+            draws.one_of(CHECKSUMS),
+            draws.one_of(SEGMENT_LENGTHS),
+            tuple(operations),
+            tuple(misfortunes),
+        )
+
+    def _troubles(self, draws: Draws) -> list[Trouble]:
+        chances = {
+            Trouble.FAILING_DISK: self.failing,
+            Trouble.SLOW_DISK: self.slow,
+            Trouble.FULL_DISK: self.full,
+            Trouble.PARTITION: self.partition,
+        }
+        found = [kind for kind, chance in chances.items() if draws.happens(chance)]
+        end = draws.between(0.0, 1.0)
+        if end < self.kill:
+            found.append(Trouble.KILL)
+        elif end < self.kill + self.power:
+            found.append(Trouble.POWER)
+        return found

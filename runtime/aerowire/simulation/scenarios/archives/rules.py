@@ -1,0 +1,120 @@
+"""What has to be there when an archive has started again: all that it has acknowledged, unchanged, in a directory without faults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerowire.archive.files.checksum import checksum_named
+from aerowire.archive.files.offline_catalog import OfflineCatalog
+from aerowire.archive.files.verification import Verification
+from aerowire.base.errors import ArchiveError
+from aerowire.simulation.host import ARCHIVE_DIR
+from aerowire.simulation.scenarios.archives.recorded import Recorded
+from aerowire.simulation.scenarios.archives.source import COPIED_STREAM
+from aerowire.simulation.scenarios.violation import ViolationError
+
+if TYPE_CHECKING:
+    from aerowire.archive.client.descriptors import RecordingDescriptor
+    from aerowire.simulation.scenarios.archives.client import ArchiveClient
+    from aerowire.simulation.scenarios.archives.plan import ArchivePlan
+    from aerowire.simulation.scenarios.archives.recorded import Memory
+
+KEPT = "what was acknowledged is there"
+UNCHANGED = "replays give back what was recorded"
+AGREED = "catalog and segments agree"
+
+
+class Inspection:
+    """Looks at an archive that has just started, while nothing fails; what it finds is what has to be there from then on.
+
+    Level 0 keeps everything over the end of the process, and over a power failure a prefix that is whole. Higher levels keep everything.
+    """
+
+    def __init__(self, plan: ArchivePlan, memory: Memory, client: ArchiveClient, *, has_lost_power: bool) -> None:
+        self._memory = memory
+        self._client = client
+        self._checksum = plan.checksum
+        self._may_lose = has_lost_power and plan.sync_level == 0
+        self._is_unsynced = plan.sync_level == 0
+        self._where = f"sync level {plan.sync_level}, {'power lost' if has_lost_power else 'process ended'}"
+
+    def look(self) -> None:
+        """Compare all recordings with what is known of them. Raises ViolationError."""
+        memory = self._memory
+        found = {one.recording_id: one for one in self._client.recordings() if one.recording_id not in memory.lost}
+        for recording_id, recorded in list(memory.recordings.items()):
+            one = found.pop(recording_id, None)
+            if one is None:
+                if not recorded.is_doubtful and not self._may_lose:
+                    raise self._wrong(KEPT, recording_id, recorded, "no recording")
+                del memory.recordings[recording_id]
+            else:
+                self._compare(one, recorded)
+        for recording_id, one in found.items():
+            # Of a client that was not told before the archive died, or of a catalog that has lost its end.
+            if self._is_unsynced:
+                memory.lost.add(recording_id)
+                continue
+            unknown = Recorded(one.stream_id, one.start_position, acknowledged=one.stop_position)
+            memory.recordings[recording_id] = unknown
+            if messages := self._client.replayed(recording_id):
+                if one.stream_id == COPIED_STREAM:  # of a copy that has not come to its end
+                    memory.give_up(recording_id)
+                else:
+                    raise self._wrong(UNCHANGED, recording_id, unknown, f"{len(messages)} messages that were not published")
+        self._verify()
+
+    def _compare(self, one: RecordingDescriptor, recorded: Recorded) -> None:
+        memory, recording_id = self._memory, one.recording_id
+        must_be = 0 if self._may_lose else recorded.acknowledged
+        if one.start_position != recorded.start:
+            if not recorded.is_doubtful and not self._may_lose:
+                raise self._wrong(KEPT, recording_id, recorded, f"start position {one.start_position}")
+            recorded.begin_at(one.start_position)
+        if one.stop_position < must_be and not recorded.is_doubtful:
+            raise self._wrong(KEPT, recording_id, recorded, f"stop position {one.stop_position}")
+        try:
+            messages = self._client.replayed(recording_id)
+        except ArchiveError as error:
+            if must_be:
+                raise self._wrong(KEPT, recording_id, recorded, error) from error
+            memory.give_up(recording_id)
+            return
+        if messages != recorded.messages[: len(messages)]:
+            known = [*recorded.messages, b""]
+            place = next(number for number, (a, b) in enumerate(zip(messages, known, strict=False)) if a != b)
+            if not self._may_differ(place, len(messages)):
+                raise self._wrong(UNCHANGED, recording_id, recorded, f"another message {place} of {len(messages)}")
+            memory.give_up(recording_id)
+            return
+        # The position behind a message may be followed by padding, which is recorded as well.
+        if len(messages) < recorded.count(must_be) and not recorded.is_doubtful:
+            raise self._wrong(KEPT, recording_id, recorded, f"{len(messages)} messages")
+        recorded.cut(one.stop_position)
+        recorded.is_doubtful = False
+        recorded.acknowledged = one.stop_position
+
+    def _may_differ(self, place: int, count: int) -> bool:
+        """Return whether a message may be another: where nothing is synced, and in a torn last frame without a checksum."""
+        return self._may_lose or (not self._checksum and place == count - 1)
+
+    def _verify(self) -> None:
+        """See that the tool for archives that do not run finds nothing to correct."""
+        if self._may_lose:
+            return
+        verification = Verification(
+            all_segments=True, checksum=checksum_named(self._checksum), is_dry=True, now_ms=self._client.host.clock.now_ms()
+        )
+        with OfflineCatalog(self._client.host.files, Path(ARCHIVE_DIR)) as catalog:
+            if catalog.problem is not None:
+                raise ViolationError(AGREED, "a catalog that can be read", catalog.problem, self._where)
+            for verdict in verification.verify(catalog):
+                if verdict.recording_id in self._memory.recordings and (
+                    verdict.problem is not None or verdict.stop_position is not None or verdict.torn_file is not None
+                ):
+                    raise ViolationError(AGREED, f"nothing to correct in recording {verdict.recording_id}", verdict, self._where)
+
+    def _wrong(self, rule: str, recording_id: int, recorded: Recorded, saw: object) -> ViolationError:
+        known = f"{len(recorded.messages)} messages from {recorded.start} on, acknowledged up to {recorded.acknowledged}"
+        return ViolationError(rule, f"recording {recording_id} with {known}", saw, self._where)

@@ -1,0 +1,261 @@
+"""The run of a plan of archives: makes its world, and lives one life after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from aerowire.archive.client.recording_pos import recording_positions
+from aerowire.base.errors import AerowireError
+from aerowire.simulation.disk_faults import DiskFaults
+from aerowire.simulation.partitions import Partition
+from aerowire.simulation.scenarios.archives.client import ArchiveClient, NoProgressError
+from aerowire.simulation.scenarios.archives.operations import Operations
+from aerowire.simulation.scenarios.archives.plan import ArchivePlan, Misfortune, Trouble
+from aerowire.simulation.scenarios.archives.recorded import Memory
+from aerowire.simulation.scenarios.archives.rules import Inspection
+from aerowire.simulation.scenarios.archives.source import SourceArchive
+from aerowire.simulation.scenarios.draws import Draws
+from aerowire.simulation.scenarios.outcome import Outcome, StoppedError
+from aerowire.simulation.scenarios.plan import MS, SECOND
+from aerowire.simulation.scenarios.violation import ViolationError
+from aerowire.simulation.world import SimulatedWorld
+
+if TYPE_CHECKING:
+    from aerowire.simulation.archives import SimulatedArchive
+    from aerowire.simulation.host import SimulatedHost
+
+ADDRESS, SOURCE_ADDRESS = "10.0.0.1", "10.0.0.2"
+DRIVER: dict[str, Any] = {
+    "term_buffer_length": "64k",
+    "ipc_term_buffer_length": "64k",
+    "client_liveness_timeout_ns": "1s",
+    "image_liveness_timeout_ns": "1s",
+    "publication_linger_timeout_ns": "100ms",
+    "timer_interval_ns": "100ms",
+}
+BALLAST = "/ballast"
+CAPACITY = 256 << 20
+# With faults of these an operation may end without its result; a slow disk only takes longer.
+_FAULTS = {Trouble.FAILING_DISK, Trouble.FULL_DISK, Trouble.PARTITION}
+# In which killed clients have been given up by the driver, and their recordings have ended.
+_FORGETTING_NS = 3 * SECOND
+_PROGRESS = "once faults have ended everything goes on"
+
+
+class WatchedWorld(SimulatedWorld):
+    """A world whose steps are looked at, whoever lets it run."""
+
+    def __init__(self, *, seed: int, on_step: Callable[[], None]) -> None:
+        super().__init__(seed=seed)
+        self._on_step = on_step
+
+    def run(self, duration_ns: int, *, until: Callable[[], bool] | None = None) -> bool:
+        """Let time pass, as every world does."""
+
+        def is_over() -> bool:
+            self._on_step()
+            return until is not None and until()
+
+        return super().run(duration_ns, until=is_over)
+
+
+class ArchiveRun:
+    """One run of a plan. Everything follows from the plan."""
+
+    def __init__(self, plan: ArchivePlan, *, stop_at: int | None = None, on_event: Callable[[str], None] | None = None) -> None:
+        """`stop_at` is the step at which StoppedError is raised; `on_event` is called with a line for each event."""
+        self.plan = plan
+        self.world = WatchedWorld(seed=plan.seed, on_step=self._check_step)
+        self.world.events.on_event = on_event
+        self._stop_at = stop_at
+        self._begun_ns = self.world.clock.now_ns()
+        self._memory = Memory()
+        self._options: dict[str, Any] = {
+            "segment_file_length": plan.segment_length,
+            "low_storage_space_threshold": 0,
+            "file_sync_level": plan.sync_level,
+            "file_io_max_length": "64k",
+            "record_checksum": plan.checksum,
+            "replay_checksum": plan.checksum,
+        }
+        self._host = self.world.add_empty_host(ADDRESS, capacity=CAPACITY)
+        self._archive: SimulatedArchive | None = None
+        self._source: SourceArchive | None = None
+        self._messages = 0
+        self._has_lost_power = False
+
+    @property
+    def events(self) -> dict[str, list[str]]:
+        """The last events of each host, oldest first."""
+        return self.world.events.by_host
+
+    def execute(self) -> Outcome:
+        """Run the plan to its end, or to the first rule that is broken. Raises StoppedError."""
+        failure = None
+        try:
+            if self.plan.hosts > 1:
+                self._source = self._start_source()
+            for life in range(self.plan.lives):
+                self._live(life)
+            self._start()
+        except ViolationError as violation:
+            failure = f"step {self.world.steps}, {self.world.events.elapsed_ns / SECOND:.6f} s: {violation}"
+        outcome = Outcome(
+            plan=self.plan,
+            failure=failure,
+            steps=self.world.steps,
+            simulated_ns=self.world.clock.now_ns() - self._begun_ns,
+            packets=self.world.network.counts.sent,
+            messages=self._messages,
+            digest=self.world.trace_hash,
+            events=self.events,
+        )
+        self.close()
+        return outcome
+
+    def close(self) -> None:
+        """Let go of the world."""
+        for host in list(self.world.hosts):
+            host.lose_power()
+
+    def _check_step(self) -> None:
+        if self._stop_at is not None and self.world.steps >= self._stop_at:
+            raise StoppedError(f"step {self.world.steps}, {self.world.events.elapsed_ns / SECOND:.6f} s")
+
+    # -- A life --------------------------------------------------------------------------------------------------------
+
+    def _live(self, life: int) -> None:
+        client = self._start()
+        troubles = self.plan.troubles(life)
+        is_faultless = not _FAULTS.intersection(troubles)
+        operations = Operations(client, self._memory, self._source, is_faultless=is_faultless)
+        for trouble in troubles.values():
+            self.world.events.note(ADDRESS, str(trouble))
+        self._host.disk.faults = _disk_faults(troubles)
+        if (full := troubles.get(Trouble.FULL_DISK)) is not None:
+            self._fill_disk(Draws("full disk", full.seed))
+        if Trouble.PARTITION in troubles:
+            self.world.network.partition(Partition((ADDRESS,), (SOURCE_ADDRESS,)))
+        with suppress(AerowireError):
+            for number, operation in enumerate(self.plan.operations(life)):
+                if number == 1 and Trouble.PARTITION in troubles:
+                    self.world.network.heal()
+                self.world.events.note(ADDRESS, operation.act.value)
+                operations.perform(operation)
+        self._messages += operations.published
+        if (dying := troubles.get(Trouble.DYING_DISK)) is not None:
+            with suppress(AerowireError):
+                operations.record_until(Draws("dying disk", dying.seed), self._fail_disk)
+            self._settle(client)
+        elif not is_faultless and Draws("settling", self.plan.seed + life).happens(0.5):
+            self._settle(client)
+        elif (end := troubles.get(Trouble.KILL) or troubles.get(Trouble.POWER)) is not None:
+            with suppress(AerowireError):
+                operations.leave_unfinished(Draws("end", end.seed))
+        self._end(troubles)
+
+    def _start(self) -> ArchiveClient:
+        """Start what does not run, and look at what the archive has."""
+        host = self._host
+        if not host.has_power:
+            host.restart()
+        if not host.has_driver:
+            host.start_driver(**DRIVER)
+        archive = self._archive = host.start_archive(**self._options)
+        if not self.world.run(20 * SECOND, until=lambda: archive.is_serving or archive.has_ended) or archive.failure is not None:
+            raise ViolationError("an archive starts, whatever has befallen it", "one that serves", archive.failure, ADDRESS)
+        try:
+            client = ArchiveClient(self.world, host)
+            Inspection(self.plan, self._memory, client, has_lost_power=self._has_lost_power).look()
+        except AerowireError as error:
+            raise ViolationError("a sound archive does what it is asked for", "answers", error, ADDRESS) from error
+        self._has_lost_power = False
+        return client
+
+    def _settle(self, client: ArchiveClient) -> None:
+        """Let all faults end: recordings of clients that have gone stop, and requests are answered."""
+        self._end_faults()
+        client.client.kill()
+        self.world.run(_FORGETTING_NS)
+        if self._archive is None or not self._archive.is_serving:
+            return
+        try:
+            again = ArchiveClient(self.world, self._host)
+            active = [one.recording_id for one in again.recordings() if one.stop_position < 0]
+        except AerowireError as error:
+            raise ViolationError(_PROGRESS, "answers of the archive", error, ADDRESS) from error
+        if active:
+            raise ViolationError(_PROGRESS, "no recording that is active without a stream", f"recordings {active}", ADDRESS)
+
+    def _end(self, troubles: dict[Trouble, Misfortune]) -> None:
+        """End the life, and note how far the counters of recordings have come: that has to be there again."""
+        assert self._archive is not None
+        self._note_counters()
+        if Trouble.POWER in troubles:
+            self._has_lost_power = True
+            self._host.lose_power()
+        elif Trouble.KILL in troubles:
+            self._archive.kill()
+        else:
+            archive = self._archive
+            archive.close()
+            self.world.run(20 * SECOND, until=lambda: archive.has_ended)
+            archive.kill()
+        self._end_faults()
+        for client in self._host.clients if self._host.has_power else ():
+            client.kill()
+        self.world.run(_FORGETTING_NS)
+
+    def _note_counters(self) -> None:
+        if not self._host.has_power or not self._host.has_driver:
+            return
+        counters = self._host.cnc.counters_reader()
+        for one in recording_positions(counters):
+            recorded = self._memory.recordings.get(one.recording_id)
+            if recorded is not None:
+                recorded.acknowledged = max(recorded.acknowledged, counters.value(one.counter_id))
+
+    # -- Faults --------------------------------------------------------------------------------------------------------
+
+    def _fill_disk(self, draws: Draws) -> None:
+        """Leave some room on the disk."""
+        files = self._host.files
+        with files.open(BALLAST, writable=True, create=True) as file:
+            room = draws.whole(0, 1 << 20)
+            file.preallocate(max(0, files.free_space("/") - room))
+
+    def _fail_disk(self) -> None:
+        """Let all writes and syncs fail, after what was written has reached the disk."""
+        self._host.disk.faults = DiskFaults(write_error=0.5, sync_error=1.0, writeback=1.0)
+
+    def _end_faults(self) -> None:
+        self._host.disk.faults = DiskFaults()
+        self.world.network.heal()
+        if self._host.files.facts(BALLAST) is not None:
+            self._host.files.delete(BALLAST)
+
+    def _start_source(self) -> SourceArchive:
+        host: SimulatedHost = self.world.add_host(SOURCE_ADDRESS, **DRIVER)
+        try:
+            return SourceArchive(self.world, host, {**self._options, "file_sync_level": 0}, self.plan.seed)
+        except NoProgressError as error:
+            raise ViolationError("a sound archive does what it is asked for", "a recording", error, SOURCE_ADDRESS) from error
+
+
+def _disk_faults(troubles: dict[Trouble, Misfortune]) -> DiskFaults:
+    """Return how the disk of a life is: unsynced pages reach it by chance, whatever befalls it."""
+    failing, slow = troubles.get(Trouble.FAILING_DISK), troubles.get(Trouble.SLOW_DISK)
+    draws = Draws("disk", next(iter(troubles.values())).seed) if troubles else Draws("disk", 0)
+    values: dict[str, Any] = {"writeback": draws.between(0.0, 0.3), "sector": draws.one_of((512, 4096))}
+    if slow is not None:
+        values |= {"latency_ns": draws.whole(1, 2 * MS), "jitter_ns": draws.whole(0, MS), "short_write": draws.one_of((0.0, 0.5))}
+    if failing is not None:
+        draws = Draws("failing disk", failing.seed)
+        values |= {
+            "write_error": draws.one_of((0.0, draws.between(0.0, 0.02))),
+            "sync_error": draws.one_of((0.0, draws.between(0.0, 0.05))),
+            "short_write": values.get("short_write", draws.one_of((0.0, 0.3))),
+        }
+    return DiskFaults(**values)
