@@ -1,4 +1,4 @@
-"""A persistent subscription on an official archive: from the recording to the live stream, and on when the publisher is started again."""
+"""A persistent subscription of our client: from the recording to the live stream, and on when the publisher is started again."""
 
 from __future__ import annotations
 
@@ -8,22 +8,17 @@ from aerowire.archive import FROM_START, AeronArchive, ArchiveClientContext, Per
 from aerowire.base.errors import AerowireError
 from aerowire.client import build_channel, initial_position
 from aerowire.codecs.tables.counters import CounterType
-from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
+from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, start_archive
 from tests.interop.archive.test_replay_merge import LIVE_AFTER, RECORDED_FIRST, STREAM_ID, LiveStream
 from tests.interop.harness import Side
 from tests.interop.scenarios import Scenario
-from tests.support.processes import free_port
 from tests.support.waiting import rest, wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 
 def replay_channel(kind: str) -> str:
-    return {
-        "port 0": "aeron:udp?endpoint=127.0.0.1:0",
-        "ipc": "aeron:ipc",
-        "response channel": f"aeron:udp?control-mode=response|control=127.0.0.1:{free_port()}",
-    }[kind]
+    return response_channel() if kind == "response channel" else {"port 0": "aeron:udp?endpoint=127.0.0.1:0", "ipc": "aeron:ipc"}[kind]
 
 
 def follow(node: ArchiveNode, archive: AeronArchive, kind: str) -> None:
@@ -85,11 +80,20 @@ def follow(node: ArchiveNode, archive: AeronArchive, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("driver_side", "kind"), [("official", "port 0"), ("aerowire", "port 0"), ("aerowire", "ipc"), ("aerowire", "response channel")]
+    ("archive_side", "driver_side", "kind"),
+    [
+        ("official", "official", "port 0"),
+        ("official", "aerowire", "port 0"),
+        ("official", "aerowire", "ipc"),
+        ("official", "aerowire", "response channel"),
+        ("aerowire", "official", "response channel"),
+        ("aerowire", "official", "port 0"),
+        ("aerowire", "aerowire", "ipc"),
+    ],
 )
-def test_follows_a_stream_from_its_recording_on(scenario: Scenario, driver_side: Side, kind: str) -> None:
+def test_follows_a_stream_from_its_recording_on(scenario: Scenario, archive_side: Side, driver_side: Side, kind: str) -> None:
     scenario.feature(f"Archive client: persistent subscription, replay by {kind}")
-    node = start_archive(scenario, "official", scenario.driver(driver_side, {"aeron.image.liveness.timeout": "2s"}))
+    node = start_archive(scenario, archive_side, scenario.driver(driver_side, {"aeron.image.liveness.timeout": "2s"}))
     with node.connect("ipc") as archive:
         follow(node, archive, kind)
     scenario.observed("every message once, over a publisher that was started again")
