@@ -185,6 +185,12 @@ class Scenario:
         self._drivers.append(driver)
         return driver
 
+    def kill(self, driver: Driver) -> None:
+        """End a driver by SIGKILL; its directory stays."""
+        self._drivers.remove(driver)
+        driver.process.popen.kill()
+        driver.process.popen.wait()
+
     def stream(
         self, *, stream: int = STREAM, term_length: int = TERM_LENGTH, length_max: int = LENGTH_MAX, messages: int | None = None
     ) -> Stream:

@@ -33,6 +33,11 @@ class ArchiveNode:
         """End the archive in order."""
         self.process.stop()
 
+    def kill(self) -> None:
+        """End the archive by SIGKILL."""
+        self.process.popen.kill()
+        self.process.popen.wait()
+
     def channels(self, transport: str) -> tuple[str, str]:
         """Return the channels of requests and of responses for a client of the same driver, by "udp" or "ipc"."""
         if transport == "ipc":
@@ -54,10 +59,12 @@ class ArchiveNode:
         )
 
 
-def start_archive(scenario: Scenario, side: Side, driver: Driver, properties: Mapping[str, str] | None = None) -> ArchiveNode:
-    """Start an archive on a running driver. Clients wait until it listens."""
+def start_archive(
+    scenario: Scenario, side: Side, driver: Driver, properties: Mapping[str, str] | None = None, *, directory: Path | None = None
+) -> ArchiveNode:
+    """Start an archive on a running driver, in a directory of its own or in one that another has left. Clients wait until it listens."""
     channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
-    directory = scenario.bench.workshop.memory / f"archive-{len(scenario.bench.workshop.processes)}"
+    directory = directory or scenario.bench.workshop.memory / f"archive-{len(scenario.bench.workshop.processes)}"
     given = {
         "aeron.dir": str(driver.directory),
         "aeron.driver.timeout": PATIENT_MS,

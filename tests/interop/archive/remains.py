@@ -5,6 +5,7 @@ Knows directories and counters; knows nothing of what was recorded.
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -63,30 +64,26 @@ def assert_no_file(directory: Path) -> None:
         assert name.position in expected.get(str(name.recording_id), ()), f"a segment of no recording: {path}"
 
 
-def run_official_tool(java: Java, *command: str, directories: list[Path]) -> dict[Path, list[str]]:
-    """Run a command of the official tool on each directory, by one virtual machine, and return the lines that it printed."""
+def assert_sound(java: Java, *directories: Path) -> None:
+    """Let the tools of both sides verify every segment of every recording. Ours goes first: the official one rewrites catalogs."""
+    for directory in directories:
+        assert main(["archive", "verify", str(directory), "-a"]) == 0, directory
     done = subprocess.run(
-        java.command("ArchiveTools", *command, "--", *map(str, directories)),
+        java.command("ArchiveVerification", "none", *map(str, directories)),
         capture_output=True,
         text=True,
         check=False,
         timeout=LIMIT_S,
         stdin=subprocess.DEVNULL,
     )
-    assert done.returncode == 0, f"{' '.join(command)} exited {done.returncode}\n{done.stdout}{done.stderr}"
-    printed: dict[Path, list[str]] = {}
-    lines: list[str] = []
-    for line in done.stdout.splitlines():
-        if line.startswith("directory "):
-            lines = printed.setdefault(Path(line.removeprefix("directory ")), [])
-        elif line:
-            lines.append(line)
-    return printed
+    assert done.stdout.splitlines()[-1:] == [f"verified {len(directories)}"], done.stdout + done.stderr
+    assert not [line for line in done.stdout.splitlines() if "ERR" in line and not ends_with_segment(line)], done.stdout
 
 
-def assert_sound(java: Java, *directories: Path) -> None:
-    """Let the tools of both sides verify every segment of every recording. Ours goes first: the official one rewrites catalogs."""
-    for directory in directories:
-        assert main(["archive", "verify", str(directory), "-a"]) == 0, directory
-    for directory, lines in run_official_tool(java, "verify", "-a", directories=list(directories)).items():
-        assert not [line for line in lines if "ERR" in line], (directory, lines)
+def ends_with_segment(line: str) -> bool:
+    """Return whether the official tool complains of a recording that ends where its last segment does.
+
+    It does so of official recordings that were truncated there, too; an official recorder leaves one more file, and ours does not.
+    """
+    found = re.search(r"stopPosition=(\d+) exceed max segment file position=(\d+)$", line)
+    return found is not None and int(found[1]) == int(found[2]) + 1

@@ -28,7 +28,7 @@ class Replicator:
 
     def __init__(self, scenario: Scenario, source: ArchiveNode, target: ArchiveNode) -> None:
         self._scenario = scenario
-        self._source = source
+        self.source = source
         self.signals: list[RecordingSignalEvent] = []
         self.archive: AeronArchive = target.connect("ipc", recording_signal_consumer=self.signals.append)
 
@@ -40,7 +40,7 @@ class Replicator:
     def start(self, src_recording_id: int, params: ReplicationParams) -> None:
         """Begin to copy."""
         self.signals.clear()
-        self.archive.replicate(src_recording_id, CONTROL_STREAM_ID, self._source.control_channel, params)
+        self.archive.replicate(src_recording_id, CONTROL_STREAM_ID, self.source.control_channel, params)
 
     def await_signals(self, *names: str, work: Callable[[], object] = rest) -> None:
         """Wait for signals, while `work` is done."""
