@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
 from aerowire.base.errors import AerowireError
 from aerowire.client import Aeron
 from aerowire.driver.media_driver import MediaDriver
@@ -14,6 +15,7 @@ from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.ipc.loss_report import LossReport
 from aerowire.memory.region import Region
+from aerowire.system.ports import Ports
 from aerowire.tools.driver.saved_errors import SavedError, saved_errors
 from aerowire.tools.main import main
 
@@ -179,3 +181,18 @@ def test_losses_before_damage_are_shown(tmp_path: Path, capsys: pytest.CaptureFi
     assert "100 B lost on 1 streams; damaged at offset 128: observation count -1" in output
     assert "aeron:udp?endpoint=a:1" in output
     assert "damaged at offset 128" in errors
+
+
+def test_errors_of_an_archive_and_of_the_one_before_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"control_channel": "", "local_control_channel": "", "events_channel": "", "aeron_directory": str(tmp_path / "none")}
+    details = ArchiveDetails(archive_id=1, control_stream_id=10, local_control_stream_id=10, events_stream_id=30, **names)
+    for text in ("the disk is full", "a torn frame was removed"):
+        mark = ArchiveMarkFile.create(tmp_path, tmp_path, details, Ports.system(), error_buffer_length=1 << 20)
+        mark.signal_ready(Ports.system().clock.now_ms())
+        DistinctErrorLog(mark.error_log_buffer).record(text, 1_700_000_000_000)
+        mark.close()
+    found = json.loads(printed(capsys, "errors", "--archive", str(tmp_path), "--json"))
+    assert ([item["text"] for item in found["errors"]], found["saved"]) == (["a torn frame was removed"], [])
+    found = json.loads(printed(capsys, "errors", "--archive", str(tmp_path), "--saved", "--json"))
+    assert [item["text"] for item in found["saved"][0]["errors"]] == ["the disk is full"]
+    assert main(["errors", "--archive", str(tmp_path / "none")]) == 2

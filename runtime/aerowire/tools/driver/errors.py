@@ -1,4 +1,4 @@
-"""`aerowire errors`: the distinct errors of a driver, and those that earlier drivers left. Aeron: ErrorStat."""
+"""`aerowire errors`: the distinct errors of a driver or an archive, and those that earlier ones left. Aeron: ErrorStat."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ Examples:
   aerowire errors
   aerowire errors --dir /dev/shm/aeron-me --watch 1 --brief
   aerowire errors --saved
+  aerowire errors --archive recordings --saved
   aerowire errors --file archive-mark.dat --offset 8192
   aerowire errors --json | jq '.errors[].count'
 
-A driver that takes over a directory saves the errors of the one before as text beside it; --saved shows those too. --file reads the error
-log of another file, such as an archive's or a cluster's mark file, which begins at --offset.
+A driver that takes over a directory saves the errors of the one before as text beside it, an archive beside its mark file; --saved shows
+those too. --file reads the error log of another file, such as a cluster's mark file, which begins at --offset.
 
 Exit codes: 0 shown, whether there are errors or not; 1 interrupted before it had shown; 2 usage, or something cannot be read, or is no
 error log, or a damaged one: what stands before the damage is shown all the same.
@@ -41,13 +42,14 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     """Register the subcommand."""
     parser = subparsers.add_parser(
         "errors",
-        help="show the distinct errors of a driver",
-        description="Show each distinct error that a driver has met, how often, when first and when last.",
+        help="show the distinct errors of a driver or an archive",
+        description="Show each distinct error that a driver has met, or with --archive an archive, how often, when first and when last.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_watch_arguments(parser, fewer="--brief")
     parser.add_argument("--saved", action="store_true", help="also the logs that were saved of the directory's earlier drivers")
+    parser.add_argument("--archive", metavar="DIR", help="read the error log of the archive in this directory instead of a driver's")
     parser.add_argument("--file", metavar="FILE", help="read the error log of this file instead of a driver's")
     parser.add_argument("--offset", metavar="BYTES", type=count_or_none, help="where in --file the log begins (default: 0)")
     parser.add_argument("--brief", action="store_true", help="only the first line of each error")
@@ -65,6 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
         require_whole(report.damage, report.source, _NAME)
         return 0
     _check_no_offset(arguments.offset)
+    if arguments.archive is not None:
+        report = _of_archive(Path(arguments.archive), arguments)
+        print_report(report, as_json=arguments.json)
+        require_whole(report.damage, report.source, _NAME)
+        return 0
     if arguments.saved and not _has_driver(arguments):
         print_report(_of_saved_alone(arguments), as_json=arguments.json)
         return 0
@@ -157,7 +164,7 @@ def _of_driver(files: DriverFiles, arguments: argparse.Namespace) -> ErrorsRepor
     from aerowire.ipc.error_log import scan_errors
 
     errors, damage = scan_errors(files.cnc().error_log_buffer)
-    saved = _saved(files.directory) if arguments.saved else {}
+    saved = _saved_of_driver(files.directory) if arguments.saved else {}
     return ErrorsReport(files.aeron_dir, [_error(item) for item in errors], saved, arguments.brief, damage)
 
 
@@ -181,6 +188,19 @@ def _of_file(path: Path, offset: int, *, is_brief: bool) -> ErrorsReport:
     )
 
 
+def _of_archive(directory: Path, arguments: argparse.Namespace) -> ErrorsReport:
+    from aerowire.archive.files.mark_header import mark_path, read_mark_file
+    from aerowire.codecs.flyweights.archive_files import ARCHIVE_ERROR_LOG_NAME
+    from aerowire.ipc.error_log import scan_errors
+    from aerowire.system.ports import Ports
+
+    files = Ports.system().files
+    path = mark_path(files, directory)
+    errors, damage = scan_errors(read_mark_file(files, path)[1])
+    saved = _saved(path.parent, ARCHIVE_ERROR_LOG_NAME) if arguments.saved else {}
+    return ErrorsReport(str(path), [_error(item) for item in errors], saved, arguments.brief, damage)
+
+
 def _check_no_offset(offset: int | None) -> None:
     from aerowire.base.errors import ConfigurationError
 
@@ -192,7 +212,7 @@ def _of_saved_alone(arguments: argparse.Namespace) -> ErrorsReport:
     from aerowire.tools.driver.driver_files import driver_files
 
     with driver_files(arguments) as files:
-        return ErrorsReport(f"{files.aeron_dir}, where no driver is,", [], _saved(files.directory), arguments.brief)
+        return ErrorsReport(f"{files.aeron_dir}, where no driver is,", [], _saved_of_driver(files.directory), arguments.brief)
 
 
 def _has_driver(arguments: argparse.Namespace) -> bool:
@@ -203,12 +223,16 @@ def _has_driver(arguments: argparse.Namespace) -> bool:
         return (files.directory / CNC_FILE_NAME).exists()
 
 
-def _saved(aeron_dir: Path) -> dict[str, list[Error]]:
+def _saved_of_driver(aeron_dir: Path) -> dict[str, list[Error]]:
+    return _saved(aeron_dir.parent, aeron_dir.name)
+
+
+def _saved(folder: Path, name: str) -> dict[str, list[Error]]:
     from aerowire.tools.driver.saved_errors import saved_errors, saved_logs
 
     return {
         str(path): [Error(item.count, item.first, item.last, item.text) for item in saved_errors(path.read_text(errors="replace"))]
-        for path in saved_logs(aeron_dir)
+        for path in saved_logs(folder, name)
     }
 
 

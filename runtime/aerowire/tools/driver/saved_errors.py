@@ -1,4 +1,7 @@
-"""The error logs that drivers save as text beside their directory when another one takes it over. Aeron: MediaDriver.saveErrorLog."""
+"""The error logs that are saved as text when another one takes a directory over: a driver's beside it, an archive's in it.
+
+Aeron: MediaDriver.saveErrorLog, ArchiveMarkFile.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ class SavedError:
     text: str
 
 
-def saved_logs(aeron_dir: Path) -> list[Path]:
-    """Return the logs that were saved of a directory, the oldest first."""
-    found = aeron_dir.parent.glob(f"{_literal(aeron_dir.name)}-*{SAVED_SUFFIX}")
+def saved_logs(folder: Path, name: str) -> list[Path]:
+    """Return the logs in a folder that were saved under a name, the oldest first."""
+    found = folder.glob(f"{_literal(name)}-*{SAVED_SUFFIX}")
     return sorted(found, key=lambda path: path.name)
 
 
