@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from aerowire.system.hiccups import HiccupSampler
+    from aerowire.tools.doctor.archive_state import ArchiveState
     from aerowire.tools.doctor.doctor_checks import Finding, Hiccups
     from aerowire.tools.doctor.machine_facts import Machine
     from aerowire.tools.doctor.stale_drivers import DriverDirectory
@@ -29,10 +30,12 @@ EXAMPLES = """\
 Examples:
   aerowire doctor
   aerowire doctor --seconds 60
+  aerowire doctor --archive recordings
   aerowire doctor --seconds 0 --json | jq '.findings[] | select(.level != "good")'
 
 Looks at shared memory, socket buffers, processors, control groups, the clock, huge pages, limits and left driver directories, and samples
-for some seconds how long the scheduler lets a thread stand still. Changes nothing.
+for some seconds how long the scheduler lets a thread stand still. With --archive it looks at the directory of an archive too: mark file,
+storage, catalog against files, recordings that stand still, durability by the options that -D and the environment give. Changes nothing.
 
 Exit codes: 0 all is well, or worth a note at most; 1 there are warnings or problems, or interrupted; 2 usage.
 """
@@ -51,6 +54,14 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument(
         "--seconds", metavar="SECONDS", type=seconds, default=SECONDS, help=f"how long to sample hiccups, 0 for not (default: {SECONDS:g})"
     )
+    parser.add_argument(
+        "--archive",
+        dest="archives",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="look at the archive in this directory, too; repeatable",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(run=run)
 
@@ -68,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.seconds and sys.stderr.isatty():
         print(f"sampling for {arguments.seconds:g} seconds ...", end="", file=sys.stderr, flush=True)
+    archives = _Archives(arguments)
     samples = sample(arguments.seconds) if arguments.seconds else None
     if arguments.seconds and sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -77,11 +89,47 @@ def run(arguments: argparse.Namespace) -> int:
         places = {SHARED_MEMORY, Path(tempfile.gettempdir()), files.directory.parent}
         directories = find_directories(sorted(places), files.driver_timeout_ns)
     findings = [*check_machine(machine), check_clock(machine, clock_reading_ns()), *check_directories(directories)]
+    findings += archives.findings()
     if samples is not None:
         findings += check_hiccups(hiccups_of(samples.spinning), hiccups_of(samples.sleeping))
-    report = DoctorReport(machine, findings, directories, samples)
+    report = DoctorReport(machine, findings, directories, samples, archives.states)
     print_report(report, as_json=arguments.json)
     return FINDING if report.is_finding else DONE
+
+
+class _Archives:
+    """The archives that were named: looked at once when this is made, and again by `findings`."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        from aerowire.system.ports import Ports
+        from aerowire.tools.doctor.archive_state import read_archive, recorded_streams
+
+        self._arguments = arguments
+        self._ports = Ports.system()
+        self._directories = [Path(directory) for directory in arguments.archives]
+        self.states: list[ArchiveState] = [read_archive(directory, self._ports) for directory in self._directories]
+        self._before = [recorded_streams(directory, self._ports) for directory in self._directories]
+
+    def findings(self) -> list[Finding]:
+        """Return what there is to say of them."""
+        if not self._directories:
+            return []
+        from aerowire.base.options import resolve_options
+        from aerowire.tools.arguments import properties_of
+        from aerowire.tools.doctor.archive_checks import check_archive
+        from aerowire.tools.doctor.archive_state import recorded_streams, standing_still
+
+        options = resolve_options({"archive"}, {}, properties_of(self._arguments))
+        findings = []
+        for directory, state, before in zip(self._directories, self.states, self._before, strict=True):
+            findings += check_archive(
+                state,
+                standing_still(before, recorded_streams(directory, self._ports)) if self._arguments.seconds else None,
+                threshold=int(options["low_storage_space_threshold"] or 0),
+                sync_level=int(options["file_sync_level"] or 0),
+                has_checksums=bool(options["record_checksum"]),
+            )
+        return findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +170,7 @@ class DoctorReport:
     findings: list[Finding]
     directories: list[DriverDirectory]
     samples: Samples | None
+    archives: list[ArchiveState]
 
     @property
     def is_finding(self) -> bool:
@@ -154,6 +203,7 @@ class DoctorReport:
             "findings": [{**asdict(finding), "level": finding.level.name.lower()} for finding in self.findings],
             "machine": asdict(self.machine),
             "directories": [asdict(item) for item in self.directories],
+            "archives": [asdict(item) for item in self.archives],
             "hiccups": hiccups,
         }
 
