@@ -11,6 +11,8 @@ import pytest
 
 from aerowire.archive import AeronArchive
 from aerowire.client import Aeron
+from aerowire.tools.archive.start import _properties
+from aerowire.tools.dispatch import parse
 from aerowire.tools.main import main
 from tests.support.processes import LIMIT_S, Process, Workshop, open_workshop, wait_for_driver
 from tests.support.waiting import wait_until
@@ -78,8 +80,7 @@ def test_ends_with_its_driver(workshop: Workshop, tmp_path: Path) -> None:
     directory = workshop.directory()
     driver = workshop.driver(directory, {"aeron.threading.mode": "SHARED"})
     wait_for_driver(directory, driver)
-    control = ("--control", "aeron:udp?endpoint=127.0.0.1:0", "--replication", "aeron:udp?endpoint=127.0.0.1:0")
-    archive = start(workshop, directory, tmp_path / "archive", *control)
+    archive = start(workshop, directory, tmp_path / "archive", "--control", "aeron:udp?endpoint=127.0.0.1:0")
     driver.popen.terminate()
     assert archive.popen.wait(LIMIT_S) == 1, archive.said()
     assert "the media driver has shut down" in archive.said()
@@ -88,7 +89,7 @@ def test_ends_with_its_driver(workshop: Workshop, tmp_path: Path) -> None:
 def test_refuses_to_run_without_what_it_needs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["archive", "start", "--dir", str(tmp_path)]) == 2
     assert "aeron.archive.control.channel is not set" in capsys.readouterr().err
-    needed = ["--control", "aeron:udp?endpoint=127.0.0.1:0", "--replication", "aeron:udp?endpoint=127.0.0.1:0"]
+    needed = ["--control", "aeron:udp?endpoint=127.0.0.1:0"]
     assert main(["archive", "start", "--dir", str(tmp_path), *needed, "-Daeron.archive.threading.mode=INVOKER"]) == 2
     assert "an archive without threads needs a program that invokes it" in capsys.readouterr().err
 
@@ -99,3 +100,21 @@ def test_lists_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert "aeron.archive.segment.file.length=128m\n" in output
     assert "aeron.archive.replay.linger.timeout=that of aeron.publication.linger.timeout\n" in output
     assert "aeron.archive.control.channel=\n" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "channel"),
+    [
+        (["--control", "aeron:udp?endpoint=127.0.0.1:8010"], {}, "aeron:udp?endpoint=127.0.0.1:0"),
+        (["--control", "aeron:udp?endpoint=[::1]:8010"], {}, "aeron:udp?endpoint=[::1]:0"),
+        (["-Daeron.archive.control.channel.enabled=false"], {}, "aeron:udp?endpoint=localhost:0"),
+        (["--replication", "aeron:udp?endpoint=h:1"], {}, "aeron:udp?endpoint=h:1"),
+        ([], {"AERON_ARCHIVE_CONTROL_CHANNEL": "aeron:udp?endpoint=h:8010"}, "aeron:udp?endpoint=h:0"),
+    ],
+)
+def test_replication_comes_to_the_address_of_the_control_channel(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], environ: dict[str, str], channel: str
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert _properties(parse(["archive", "start", *arguments]))["aeron.archive.replication.channel"] == channel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of
@@ -16,6 +17,8 @@ _THREADING = ("dedicated", "shared")
 _IDLE_ROLES = ("idle_strategy", "recorder_idle_strategy", "replayer_idle_strategy")
 # How late it is noticed that the archive has ended with its driver.
 _WAIT_S = 0.5
+# Hosts of endpoints to which nothing can be sent.
+_ANY_ADDRESS = ("", "0.0.0.0", "[::]")
 
 EXAMPLES = """\
 Examples:
@@ -46,7 +49,9 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     parser.add_argument("--archive-dir", metavar="DIR", help="directory of the catalog and the recordings")
     parser.add_argument("--control", metavar="CHANNEL", help="channel of requests over the network")
-    parser.add_argument("--replication", metavar="CHANNEL", help="channel of what is replicated (default: a port of this host)")
+    parser.add_argument(
+        "--replication", metavar="CHANNEL", help="channel of what is replicated (default: any port of the control channel's address)"
+    )
     parser.add_argument("--threading", choices=_THREADING, type=str.lower, help="how agents are spread over threads")
     parser.add_argument("--idle", metavar="NAME", help=f"idle strategy of every agent: {IDLE_HELP}")
     parser.add_argument("--options", action="store_true", help="list all options with their defaults, and end")
@@ -105,7 +110,29 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     for name, value in given.items():
         if value is not None:
             properties[OPTIONS[name].property] = value
+    if not _told(properties, "replication_channel"):
+        properties[OPTIONS["replication_channel"].property] = _port_beside(_told(properties, "control_channel"))
     return properties
+
+
+def _told(properties: Mapping[str, str], name: str) -> str | None:
+    """Return what properties or the environment say of an option."""
+    from aerowire.codecs.tables.archive_options import OPTIONS
+
+    return properties.get(OPTIONS[name].property) or os.environ.get(OPTIONS[name].env)
+
+
+def _port_beside(control_channel: str | None) -> str:
+    """Return the channel of a port that the system chooses, at the address by which the archive is reached, or else at this host's own."""
+    from aerowire.base.channel_uri import ChannelUri
+    from aerowire.base.errors import ChannelError
+
+    try:
+        endpoint = None if control_channel is None else ChannelUri.parse(control_channel).get("endpoint")
+    except ChannelError:
+        endpoint = None  # which is told where the channel is used
+    host = "localhost" if endpoint is None else endpoint.rpartition(":")[0]
+    return f"aeron:udp?endpoint={'localhost' if host in _ANY_ADDRESS else host}:0"
 
 
 def _check_runs_by_itself(context: ArchiveContext) -> None:
