@@ -40,6 +40,7 @@ def test_an_operation_that_fails_changes_nothing_and_the_next_one_puts_the_file_
     disk = SimulatedDisk(ManualClock(now_ns=1), seed=1)
     files = SimulatedFiles(disk)
     files.make_directory(DIRECTORY)
+    files.sync_directory("/")
     catalog = Catalog.open(DIRECTORY, files, capacity=4096, sync_level=1)
     catalog.add_recording(entry(stop_position=64))
     for faults in (DiskFaults(write_error=1.0), DiskFaults(sync_error=1.0)):

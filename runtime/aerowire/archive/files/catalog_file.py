@@ -51,6 +51,7 @@ class CatalogFile:
         made.data[: len(header)] = header
         try:
             files.sync_directory(directory)
+            made._record.reserve()
         except FileError:
             made._file.close()
             raise
@@ -113,6 +114,7 @@ class CatalogFile:
         else:
             update = None
         self._record.remove()
+        self._record.reserve()
         return update
 
     def extend(self, capacity: int) -> None:

@@ -12,7 +12,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from aerowire.base.errors import MissingFileError
+from aerowire.base.errors import FileError, MissingFileError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _HEAD = struct.Struct("<IqI")
 _CRC_LENGTH = 4
 _BYTES_MAX = 4096
+_LENGTH_MAX = _HEAD.size + 2 * _BYTES_MAX
 
 
 class Update(NamedTuple):
@@ -51,7 +52,7 @@ class UpdateRecord:
         """Return the update that was recorded last; None where there is none, or not all of it. Raises FileError."""
         try:
             with self._files.open(self._path) as file:
-                data = file.read(0, _HEAD.size + 2 * _BYTES_MAX)
+                data = file.read(0, _LENGTH_MAX)
         except MissingFileError:
             return None
         if len(data) < _HEAD.size:
@@ -62,15 +63,29 @@ class UpdateRecord:
             return None
         return Update(offset, body[:length], body[length:])
 
+    def reserve(self) -> OpenFile:
+        """Make the file, with room for any update: on a full disk a recording's end can still be written. Raises FileError."""
+        if self._file is None:
+            file = self._files.open(self._path, writable=True, create=True)
+            try:
+                file.preallocate(_LENGTH_MAX)
+                if self._sync_level > 0:  # its name too: updates sync their bytes alone
+                    file.sync()
+                    self._files.sync_directory(self._path.parent)
+            except FileError:
+                file.close()
+                raise
+            self._file = file
+        return self._file
+
     def write(self, update: Update) -> None:
         """Record an update that is to begin. Raises FileError."""
         head = _HEAD.pack(0, update.offset, len(update.after))[_CRC_LENGTH:]
         body = head + update.before + update.after
-        if self._file is None:
-            self._file = self._files.open(self._path, writable=True, create=True)
-        self._file.write_all(0, zlib.crc32(body).to_bytes(_CRC_LENGTH, "little") + body)
+        file = self.reserve()
+        file.write_all(0, zlib.crc32(body).to_bytes(_CRC_LENGTH, "little") + body)
         if self._sync_level > 0:
-            self._file.sync(data_only=True)
+            file.sync(data_only=True)
 
     def remove(self) -> None:
         """Remove the record: no update is under way. Raises FileError."""
