@@ -56,6 +56,9 @@ CHANNELS = (
 )
 # Requests about everything, which a session may make, and by which all other clients would be touched.
 _ABOUT_ALL = {"StopAllReplaysRequest"}
+# Ids that the archive and its driver give out: a small one may be that of another client, who may be stopped by it.
+_IDS_OF_OTHERS = {"subscription_id", "replay_session_id", "replication_id"}
+ID_MIN = 1 << 31
 _MESSAGES = [route.message for route in ROUTES.values()]
 _HINTS = {message: typing.get_type_hints(message) for message in _MESSAGES}
 
@@ -146,4 +149,7 @@ def _numbers(message: Any, name: str, kind: Any) -> Sequence[Any]:
     """Return the values that a field can be given."""
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return [one for one in kind if one.name != "NULL_VALUE"]
-    return INT64S if getattr(getattr(archive, f"{message.__name__}Decoder"), f"{name.upper()}_ENCODING_LENGTH") == 8 else INT32S
+    length = getattr(getattr(archive, f"{message.__name__}Decoder"), f"{name.upper()}_ENCODING_LENGTH")
+    if name in _IDS_OF_OTHERS:
+        return [one for one in INT64S if not 0 <= one < ID_MIN]
+    return INT64S if length == 8 else INT32S
