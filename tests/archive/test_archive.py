@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from aerowire.base.errors import (
     DriverDirectoryMissingError,
     RegistrationError,
     UnknownOptionError,
+    WrongTypeError,
 )
 from aerowire.client import Aeron
 from aerowire.codecs.flyweights.events import ArchiveEventCode, CommandEventDecoder, StateEventDecoder
@@ -239,12 +242,49 @@ def test_options_come_from_keywords_then_properties_then_the_environment() -> No
         ({"authorisation_service_supplier": "no.such.module:name"}, "aeron.archive.authorisation.service.supplier"),
         ({"event_log": "nonsense"}, "aeron.event.archive.log"),
         ({"media_driver_invoker": object()}, "aeron.archive.threading.mode"),
+        ({"secure_random_algorithm": "SHA1PRNG"}, "secure_random_algorithm"),
     ],
 )
 def test_refuses_options_that_an_archive_cannot_obey(options: dict[str, Any], where: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         ArchiveContext(**{**OPTIONS_NEEDED, **options})
     assert where in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["thread_factory", "recorder_thread_factory", "replayer_thread_factory"])
+def test_refuses_a_thread_factory_that_is_no_function(name: str) -> None:
+    with pytest.raises(WrongTypeError, match=name):
+        ArchiveContext(**{**OPTIONS_NEEDED, name: 5})
+
+
+@pytest.mark.parametrize(
+    ("mode", "given", "others"),
+    [
+        ("DEDICATED", ["thread_factory"], ["archive-recorder", "archive-replayer", "archive-conductor"]),
+        ("DEDICATED", ["recorder_thread_factory"], ["archive-recorder"]),
+        ("DEDICATED", ["replayer_thread_factory"], ["archive-replayer"]),
+        ("SHARED", ["thread_factory", "recorder_thread_factory"], ["archive-shared", "archive-conductor"]),
+    ],
+)
+def test_threads_are_made_by_their_factories(tmp_path: Path, mode: str, given: list[str], others: list[str]) -> None:
+    made: list[threading.Thread] = []
+
+    def factory(target: Callable[[], None], name: str) -> threading.Thread:
+        made.append(threading.Thread(target=target, name=name, daemon=True))
+        return made[-1]
+
+    options: dict[str, Any] = {**OPTIONS_NEEDED, "threading_mode": mode, **dict.fromkeys(given, factory)}
+    with (
+        MediaDriver.launch_embedded() as driver,
+        Archive.launch(aeron_dir=driver.aeron_dir, archive_dir=tmp_path, secure_random_algorithm="strong", **options),
+        AeronArchive.connect(aeron_dir=driver.aeron_dir, control_request_channel=CHANNEL, control_response_channel=CHANNEL) as client,
+        client.add_recorded_exclusive_publication(CHANNEL, STREAM_ID) as publication,
+    ):
+        publication.send(PAYLOAD)
+        wait_until(lambda: client.list_recordings() != [], "no recording")
+        client.await_recorded(0, publication.position)
+        assert [thread.name for thread in made] == others
+    assert not any(thread.is_alive() for thread in made)
 
 
 def test_knows_no_other_option() -> None:

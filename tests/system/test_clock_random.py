@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from aerowire.system.clock import ManualClock, SystemClock
-from aerowire.system.random import SeededRandom
+from aerowire.system.random import SeededRandom, SystemSecrets
 
 MASK = (1 << 64) - 1
 
@@ -54,6 +54,13 @@ def test_bounded_numbers_stay_in_bounds_and_cover_them() -> None:
 
 def test_unseeded_generators_differ() -> None:
     assert SeededRandom().u64() != SeededRandom().u64()
+
+
+def test_secrets_do_not_follow_from_each_other_or_from_a_seed() -> None:
+    found = [SystemSecrets().u64() for _ in range(100)]
+    assert len(set(found)) == 100
+    assert all(0 <= value < 1 << 64 for value in found)
+    assert max(value.bit_length() for value in found) == 64
 
 
 def test_system_clock_is_the_systems() -> None:

@@ -173,9 +173,14 @@ class Archive:
         names = _THREAD_NAMES[self._context.thread_naming]
         for role, agents in groups.items():
             idle = self._context.new_idle_strategy("conductor" if role == "shared" else role)
-            self._runners.append(threads.new_runner(agents, clock, idle, role_name=names[role]))
-        on_error = parts.conductor.core.errors.record
-        self._runners.append(threads.new_runner([parts.conductor], clock, parts.sleeper, role_name=names["conductor"], on_error=on_error))
+            factory = self._context.thread_factory(role)
+            self._runners.append(threads.new_runner(agents, clock, idle, role_name=names[role], thread_factory=factory))
+        on_error, factory = parts.conductor.core.errors.record, self._context.thread_factory("conductor")
+        self._runners.append(
+            threads.new_runner(
+                [parts.conductor], clock, parts.sleeper, role_name=names["conductor"], on_error=on_error, thread_factory=factory
+            )
+        )
         for runner in self._runners:
             runner.start()
 

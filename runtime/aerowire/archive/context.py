@@ -12,6 +12,7 @@ from aerowire.archive.control.suppliers import authenticator_named, authorisatio
 from aerowire.archive.option_checks import check_options
 from aerowire.base import arguments
 from aerowire.base.directory import default_aeron_dir
+from aerowire.base.errors import ConfigurationError
 from aerowire.base.event_selection import ARCHIVE_EVENTS
 from aerowire.base.idle import IdleStrategy, idle_strategy
 from aerowire.base.options import resolve_options
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from aerowire.archive.control.authorisation import AuthorisationService
     from aerowire.client.context import Invoker
     from aerowire.codecs.flyweights.events import ArchiveEventCode
+    from aerowire.system.threads import ThreadFactory
 
 _SCOPE = "archive"
+# Names under which Java has the operating system's generator.
+SYSTEM_RANDOM_ALGORITHMS = ("NativePRNG", "NativePRNGBlocking", "NativePRNGNonBlocking", "Windows-PRNG", "strong")
 
 
 class ArchiveThreadingMode(enum.Enum):
@@ -84,19 +88,35 @@ class ArchiveContext:
         authenticator: Authenticator | None = None,
         authorisation: AuthorisationService | None = None,
         media_driver_invoker: Invoker | None = None,
+        thread_factory: ThreadFactory | None = None,
+        recorder_thread_factory: ThreadFactory | None = None,
+        replayer_thread_factory: ThreadFactory | None = None,
+        secure_random_algorithm: str | None = None,
         properties: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         **options: object,
     ) -> None:
         """`aeron_dir` is short for the option `dir`, the driver's. An archive in INVOKER mode runs the `media_driver_invoker` too.
 
-        `authenticator` and `authorisation` are used in place of those that options name.
+        `authenticator` and `authorisation` are used in place of those that options name. `thread_factory(target, name)` returns a
+        thread, not started, for each agent that has no factory of its own. `secure_random_algorithm` is one of Java's names of the
+        system's generator, which replay tokens always are taken from.
         """
         if aeron_dir is not None and not isinstance(aeron_dir, str | os.PathLike):
             raise arguments.wrong_type("aeron_dir", aeron_dir, "a path as text or os.PathLike", "aeron_dir")
         self.properties = {} if properties is None else dict(properties)
         self.environ = environ
         self.media_driver_invoker = media_driver_invoker
+        self._thread_factories = {"": thread_factory, "recorder": recorder_thread_factory, "replayer": replayer_thread_factory}
+        for role, factory in self._thread_factories.items():
+            arguments.function(f"{role}_thread_factory".removeprefix("_"), factory)
+        if secure_random_algorithm is not None and secure_random_algorithm not in SYSTEM_RANDOM_ALGORITHMS:
+            raise ConfigurationError(
+                "secure_random_algorithm is not known here",
+                where="secure_random_algorithm",
+                expected=f"one of {', '.join(SYSTEM_RANDOM_ALGORITHMS)}",
+                actual=repr(secure_random_algorithm),
+            )
         if aeron_dir is not None:
             options["dir"] = os.fspath(aeron_dir)
         self._values = resolve_options({_SCOPE}, options, self.properties, environ)
@@ -128,6 +148,10 @@ class ArchiveContext:
         """Return a new idle strategy of conductor, recorder or replayer. Raises ConfigurationError for one that does not exist."""
         name = "idle_strategy" if role == "conductor" else f"{role}_idle_strategy"
         return idle_strategy(str(self._values[name]), where=OPTIONS[name].property)
+
+    def thread_factory(self, role: str) -> ThreadFactory | None:
+        """Return what makes the thread of conductor, recorder, replayer or shared agents; None for a usual thread."""
+        return self._thread_factories.get(role) or self._thread_factories[""]
 
     def _named(self, name: str) -> tuple[str, str]:
         return str(self._values[name] or ""), OPTIONS[name].property

@@ -217,9 +217,11 @@ class SimulatedHost:
         """Return what a process of this host takes from outside, with randomness and sockets of its own."""
         files = SimulatedFiles(self.disk)
         process.add_files(files)
+        random = SeededRandom(self._world.draw_seed())
         return Ports(
             clock=self.clock,
-            random=SeededRandom(self._world.draw_seed()),
+            random=random,
+            secrets=random,
             files=files,
             regions=SimulatedRegions(files),
             open_socket=partial(self._open_socket, process),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from aerowire.system.clock import SystemClock
 from aerowire.system.file_system import FileSystem
 from aerowire.system.processes import ProcessPort, SystemProcesses
-from aerowire.system.random import SeededRandom
+from aerowire.system.random import SeededRandom, SystemSecrets
 from aerowire.system.regions import FileRegionPort
 from aerowire.system.threads import SystemThreads, ThreadPort
 from aerowire.system.waiting import SystemWaiting, WaitPort
@@ -49,12 +49,21 @@ SocketOpener = Callable[[SocketSpec], "DatagramPort"]
 # What only a driver uses is imported when it does: a client starts without.
 
 
+class SecretsPort(Protocol):
+    """Numbers that give a permission to whoever knows them."""
+
+    def u64(self) -> int:
+        """Return a uniform integer of 64 bits that cannot be guessed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """Clock, randomness, files, sockets, names, interfaces, processes, waiting, threads and wake-ups of one component."""
+    """Clock, randomness, secrets, files, sockets, names, interfaces, processes, waiting, threads and wake-ups of one component."""
 
     clock: ClockPort
     random: RandomPort
+    secrets: SecretsPort
     files: FilePort
     regions: RegionPort
     open_socket: SocketOpener
@@ -71,6 +80,7 @@ class Ports:
         return cls(
             clock=SystemClock(),
             random=SeededRandom(),
+            secrets=SystemSecrets(),
             files=FileSystem(),
             regions=FileRegionPort(),
             open_socket=open_udp_socket,

@@ -1,6 +1,6 @@
 """xoshiro256** with its state spread from one seed by splitmix64: same seed, same numbers, on every machine.
 
-The algorithms are Blackman's and Vigna's, in the public domain.  Not for secrets.
+The algorithms are Blackman's and Vigna's, in the public domain.  Not for secrets: those are numbers of the operating system.
 """
 
 from libc.stdint cimport uint64_t
@@ -39,3 +39,11 @@ cdef class SeededRandom(RandomPort):
         s[2] ^= shifted
         s[3] = rotate_left(s[3], 45)
         return result
+
+
+class SystemSecrets:
+    """Numbers that none who has seen others of them can guess, of the operating system's generator. Any thread."""
+
+    def u64(self) -> int:
+        """Return a uniform integer of 64 bits."""
+        return int.from_bytes(os.urandom(8), "little")

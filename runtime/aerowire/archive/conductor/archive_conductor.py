@@ -80,7 +80,7 @@ class ArchiveConductor(Agent):
         self._handled = 0  # messages of the driver, in the last cycle that looked for them
         self._mark_file_deadline_ms = 0
         self._subscriptions = subscriptions
-        tokens = ReplayTokens(core.ports.random.u64, core.context.connect_timeout_ns)
+        tokens = ReplayTokens(core.ports.secrets.u64, core.context.connect_timeout_ns)
         deletions = Deletions(core)
         self.recordings = Recordings(core, deletions)
         self.replays = Replays(core, self.recordings, deletions, tokens)
