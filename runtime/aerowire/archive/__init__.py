@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from aerowire.archive.client.persistent_subscription import PersistentSubscription
     from aerowire.archive.client.recording_events import RecordingEventsPoller, RecordingProgress, RecordingStarted, RecordingStopped
+    from aerowire.archive.client.recording_follower import RecordingFollower
     from aerowire.archive.client.recording_pos import (
         RecordingPosition,
         describe_recording_counter,
@@ -91,6 +92,7 @@ __all__ = [
     "PersistentSubscriptionError",
     "RecordingDescriptor",
     "RecordingEventsPoller",
+    "RecordingFollower",
     "RecordingPosition",
     "RecordingProgress",
     "RecordingSignal",
@@ -154,6 +156,7 @@ _MODULES = {
         "RecordingStarted",
         "RecordingStopped",
     ),
+    "aerowire.archive.client.recording_follower": ("RecordingFollower",),
     "aerowire.archive.client.recording_pos": (
         "RecordingPosition",
         "describe_recording_counter",
