@@ -151,9 +151,10 @@ def test_files_behind_the_stop_position_of_a_truncated_recording_are_given_up(tm
     writer = RecordingWriter(tmp_path, stop=2 * TERM)
     while writer.position < 5 * TERM:
         writer.frame(b"x" * 1000, DataFlags.UNFRAGMENTED) if writer.position % TERM < TERM - 2 * PAGE else writer.pad()
-    empty = RecordingWriter(tmp_path, recording_id=1, stop=0)
-    (tmp_path / "1-0.rec").write_bytes(bytes(2 * TERM))
-    write_catalog(tmp_path, [writer, empty])
+    empty = [RecordingWriter(tmp_path, recording_id=number, stop=0) for number in (1, 2)]
+    (tmp_path / "1-0.rec").write_bytes(bytes(2 * TERM))  # as the official archive leaves it
+    (tmp_path / "2-0.rec").write_bytes(b"")  # it failed before the file had its length
+    write_catalog(tmp_path, [writer, *empty])
     catalog = Catalog.open(tmp_path, FileSystem(), capacity=4096)
     told = [str(finding) for finding in recover_recordings(catalog, NOW_MS)]
     assert [f"as 0-{at * TERM}.rec.del" in text for at, text in zip((2, 4), told, strict=True)] == [True, True]

@@ -45,8 +45,8 @@ def recover_recordings(
     segments = list_segments(catalog.files, directory)
     findings: list[Finding] = []
     for recording_id, positions in segments.items():
-        if catalog.has_recording(recording_id) and positions[-1] >= (stop_position := catalog.stop_position(recording_id)) >= 0:
-            findings += _give_up_behind(catalog.files, directory, recording_id, stop_position, positions, is_dry=is_dry)
+        if catalog.has_recording(recording_id) and 0 <= catalog.stop_position(recording_id) <= positions[-1]:
+            findings += _give_up_behind(catalog.files, directory, catalog.entry(recording_id), positions, is_dry=is_dry)
     for recording_id in catalog.active:
         entry = catalog.entry(recording_id)
         if entry is not None and entry.is_active:
@@ -59,20 +59,29 @@ def recover_recordings(
     return findings
 
 
-def _give_up_behind(
-    files: FilePort, directory: Path, recording_id: int, stop_position: int, positions: list[int], *, is_dry: bool
-) -> list[Finding]:
-    """Give up the segment files behind a stop position, but for an empty one that begins there: the official archive makes one."""
+def _give_up_behind(files: FilePort, directory: Path, entry: RecordingEntry | None, positions: list[int], *, is_dry: bool) -> list[Finding]:
+    """Give up the segment files behind a stop position; those without a frame just go.
+
+    An empty one of full length that begins there stays: the official archive makes it. One of another length was just made when its
+    recording failed, and came back with a power failure.
+    """
     findings: list[Finding] = []
+    if entry is None:
+        return findings
+    stop_position = entry.stop_position
     for position in positions:
-        path = segment_path(directory, recording_id, position)
-        if position < stop_position or (position == stop_position and _is_empty(files, path)):
+        if position < stop_position:
             continue
-        if not is_dry:
-            give_up_segment(files, directory, recording_id, position)
-        given_up = deleted_segment_name(recording_id, position)
-        text = f"the recording ends at position {stop_position}: the file behind is given up, as {given_up}"
-        findings.append(Finding(str(path), 0, text, recording_id))
+        path = segment_path(directory, entry.recording_id, position)
+        facts = files.facts(path)
+        if not _is_empty(files, path):
+            given_up = deleted_segment_name(entry.recording_id, position)
+            text = f"the recording ends at position {stop_position}: the file behind is given up, as {given_up}"
+            findings.append(Finding(str(path), 0, text, entry.recording_id))
+            if not is_dry:
+                give_up_segment(files, directory, entry.recording_id, position)
+        elif not is_dry and (position > stop_position or facts is None or facts.length != entry.segment_length):
+            files.delete(path)
     return findings
 
 

@@ -82,7 +82,7 @@ class Operations:
 
     def _record(self, draws: Draws) -> None:
         """Begin or continue a recording, which may be followed by a replay, and see how it ends."""
-        known = set(self._memory.recordings)
+        known = {found.recording_id for found in self._client.recordings()}
         added, recorded = self._begin(draws)
         recording_id, publication = added.recording_id, added.publication
         already = len(recorded.messages)
@@ -104,7 +104,7 @@ class Operations:
             self._check_messages(recording_id, replay.messages, recorded.messages[already:])
         if self._is_faultless:
             self._await_stop(recording_id, end)
-            first = RecordingSignal.EXTEND if recording_id in known or added.position else RecordingSignal.START
+            first = RecordingSignal.EXTEND if recording_id in known else RecordingSignal.START
             self._await_signals(recording_id, first, RecordingSignal.STOP)
         else:
             self._client.pause(draws.whole(1, 300 * MS))

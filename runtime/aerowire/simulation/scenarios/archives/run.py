@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aerowire.archive.client.recording_pos import recording_positions
@@ -152,8 +153,11 @@ class ArchiveRun:
         elif not is_faultless and Draws("settling", self.plan.seed + life).happens(0.5):
             self._settle(client)
         elif (end := troubles.get(Trouble.KILL) or troubles.get(Trouble.POWER)) is not None:
+            draws = Draws("end", end.seed)
+            if draws.happens(0.5):  # more blocks are under way, and written in parts
+                self._host.disk.faults = replace(self._host.disk.faults, latency_ns=draws.whole(1, MS), short_write=0.7)
             with suppress(AerowireError):
-                operations.leave_unfinished(Draws("end", end.seed))
+                operations.leave_unfinished(draws)
         self._end(troubles)
 
     def _start(self) -> ArchiveClient:
