@@ -22,11 +22,12 @@ class Planted:
     name: str
     scenario: str
     rules: tuple[str, ...]
+    family: str = "transport"
 
     @property
     def patch(self) -> Path:
         """The patch file."""
-        return PLANTED / f"transport--{self.name}.patch"
+        return PLANTED / f"{self.family}--{self.name}.patch"
 
     @property
     def is_native(self) -> bool:

@@ -138,9 +138,9 @@ class Operations:
         if listed.stop_position != position:
             raise self._wrong("a recording ends where its stream does", f"recording {recording_id} at {position}", listed.stop_position)
 
-    def _extend_wrongly(self, _draws: Draws) -> None:
+    def _extend_wrongly(self, draws: Draws) -> None:
         """Ask for an extension, and publish what does not continue the recording: it has to be refused."""
-        if not self._is_faultless or (found := self._any_stopped(_draws)) is None:
+        if not self._is_faultless or (found := self._any_stopped(draws)) is None:
             return
         client, recording_id = self._client, found.recording_id
         client.complete(self._archive.async_extend_recording(recording_id, IPC, found.stream_id))

@@ -1,0 +1,16 @@
+"""Each fault that is planted in a copy of the archive's source is found by the seeds of its scenario, by a rule that it breaks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tests.simulation.planted_archive import FAULTS
+from tests.soak.bars import Part, Size
+from tests.soak.planted_transport import run
+
+
+def parts(size: Size) -> list[Part]:
+    """Return the parts. The small size is tests/simulation/test_planted_archive.py: two faults that need no compiler."""
+    if size is Size.SMALL:
+        return []
+    return [Part(fault.name, 0, partial(run, fault)) for fault in FAULTS]
