@@ -12,7 +12,7 @@ from pathlib import Path
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.codecs.flyweights.archive import RecordingState
-from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME, NULL_POSITION
+from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME, MARK_FILE_NAME, NULL_POSITION
 from aerowire.ipc.cnc import CncFile
 from aerowire.recordings.catalog_entry import RecordingEntry
 from aerowire.recordings.segment_names import parse_segment_name
@@ -24,7 +24,6 @@ from tests.support.processes import LIMIT_S
 
 # Of archives and of persistent subscriptions.
 COUNTER_TYPES = range(100, 118)
-MARK_FILE_NAME = "archive-mark.dat"
 
 
 def counters_left(driver: Driver) -> list[str]:
