@@ -84,6 +84,7 @@ BARS: dict[str, Bar] = {
     "pcap-memory": pcap_memory.parts,
     "pcap-streaming": pcap_streaming.parts,
     "interop-lossy": interop_lossy.parts,
+    "archive-interop-lossy": interop_lossy.archive_parts,
     "spec-change": spec_change.parts,
     "sbe-official": sbe_official.parts,
     "sbe-damage": sbe_damage.parts,
