@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.tools.main import main
+from tests.archive.conductor.conftest import CHANNEL, STREAM_ID, Rig
 from tests.support.recordings import TERM, RecordingWriter, write_catalog
 
 
@@ -51,3 +53,29 @@ def test_a_recording_that_ends_with_a_segment_file_is_sound(tmp_path: Path, caps
     assert run("repair", tmp_path) == 0
     assert run("verify", tmp_path, "-a") == 0
     assert "(recordingId=0) OK" in capsys.readouterr().out
+
+
+def test_the_copy_of_a_running_archive_s_files_is_made_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rig = Rig(tmp_path / "archive")
+    stopped, stopped_end = rig.record(80)
+    rig.client.start_recording(CHANNEL, STREAM_ID)
+    publication = rig.publication()
+    active = rig.started()
+    end = rig.offer(publication, 100)
+    rig.run(lambda: rig.client.get_recording_position(active) == end)
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    shutil.copy(rig.directory / "archive.catalog", copy)
+    rig.offer(publication, 70)  # between the copies of catalog and files
+    for path in rig.directory.glob("*.rec"):
+        shutil.copy(path, copy)
+    rig.close()
+    assert run("repair", copy, "--apply") == 0
+    assert run("verify", copy, "-a", "--dry-run") == 0
+    capsys.readouterr()
+    assert run("list", copy, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["recordings"]
+    assert [(one["recording_id"], one["position"] >= least) for one, least in zip(rows, (stopped_end, end), strict=True)] == [
+        (stopped, True),
+        (active, True),
+    ]

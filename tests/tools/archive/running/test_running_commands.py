@@ -164,6 +164,12 @@ def test_copies_a_recording_of_another_archive(
         copy = shown(capsys, "replicate", other.directory, node.directory, recording[0])
         assert copy["position"] == recording[1]
         assert run("replay", other.directory, copy["recording_id"]) == 0
+        assert capsys.readouterr().out.encode() == b"\n".join(MESSAGES) + b"\n"
+        recording_id, end = node.record(105, [b"x" * 100] * 10)
+        first = shown(capsys, "replicate", other.directory, node.directory, recording_id, "--until", 480)
+        assert first["position"] == 480
+        whole = shown(capsys, "replicate", other.directory, node.directory, recording_id, "--into", first["recording_id"])
+        assert whole == {"recording_id": first["recording_id"], "position": end}
         assert run("replicate", other.directory, node.directory, 4711) == 2
         assert "unknown src recording id 4711" in capsys.readouterr().err
     finally:
