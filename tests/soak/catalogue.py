@@ -44,6 +44,7 @@ from tests.soak import (
     spec_change,
     speed,
 )
+from tests.soak.archives import held_lock as archive_held_lock
 from tests.soak.archives import hostile as archive_hostile
 from tests.soak.archives import kill9 as archive_kill9
 from tests.soak.bars import Bar
@@ -77,6 +78,7 @@ BARS: dict[str, Bar] = {
     "memory": memory.parts,
     "archive-catalog": archive_catalog.parts,
     "archive-hostile": archive_hostile.parts,
+    "archive-held-lock": archive_held_lock.parts,
     "archive-kill9": archive_kill9.parts,
     "pcap-exact": pcap_exact.parts,
     "pcap-splits": pcap_splits.parts,

@@ -13,9 +13,11 @@ from typing import Any
 
 from aerowire.archive import AeronArchive, ReplayParams
 from aerowire.archive.client.parameters import REPLAY_ALL_AND_STOP
+from aerowire.base.errors import RegistrationError
 from aerowire.client import Aeron, ExclusivePublication, FragmentAssembler
 from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive import ControlResponseCode
+from aerowire.codecs.tables.errors import ErrorCode
 from tests.soak.archives.hostile_requests import IPC, HostileRequests
 from tests.soak.archives.node import ArchiveNode, start_node
 from tests.soak.bars import Part, Size
@@ -137,7 +139,18 @@ class Attacker:
 
     def _new_publication(self) -> ExclusivePublication:
         channel = self.requests.dice.choice(("aeron:ipc?term-length=1m", f"{self.node.control_channel}|term-length=1m"))
-        publication = self.aeron.add_exclusive_publication(channel, CONTROL_STREAM_ID)
+        added: list[ExclusivePublication] = []
+
+        def is_added() -> bool:
+            try:
+                added.append(self.aeron.add_exclusive_publication(channel, CONTROL_STREAM_ID))
+            except RegistrationError as error:  # the endpoint of the one before is still closing
+                if error.error_code != ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
+                    raise
+            return bool(added)
+
+        wait_until(is_added, "the driver adds no publication")
+        (publication,) = added
         wait_until(lambda: publication.is_connected, "the archive does not listen")
         self.counts["publications"] += 1
         return publication

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.processes import Process, Workshop, free_port
+from aerowire.codecs.tables.options import OPTIONS
+from tests.support.processes import Process, Workshop, free_port, wait_for_driver
 
 START_S = 60.0
 DRIVER: dict[str, Any] = {
@@ -40,8 +41,8 @@ class ArchiveNode:
         assert self.process.log.read_text(errors="replace") == ""
 
 
-def start_node(workshop: Workshop, archive_options: dict[str, Any]) -> ArchiveNode:
-    """Start a driver and an archive, and wait until it serves."""
+def start_node(workshop: Workshop, archive_options: dict[str, Any], *, is_alone: bool = False) -> ArchiveNode:
+    """Start a driver and an archive, in one process or `is_alone` in two, and wait until it serves."""
     aeron_dir, directory = workshop.directory(), workshop.memory / "archive"
     control_channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
     options = {
@@ -53,6 +54,12 @@ def start_node(workshop: Workshop, archive_options: dict[str, Any]) -> ArchiveNo
         "threading_mode": "SHARED",
         **archive_options,
     }
-    process = workshop.peer("archiving_node", aeron_dir, driver=json.dumps(DRIVER), archive=json.dumps(options))
+    given = {"archive": json.dumps(options)}
+    if is_alone:
+        properties = {OPTIONS[name].property: str(value).lower() for name, value in DRIVER.items() if name != "threading_mode"}
+        wait_for_driver(aeron_dir, workshop.driver(aeron_dir, properties))
+    else:
+        given["driver"] = json.dumps(DRIVER)
+    process = workshop.peer("archiving_node", aeron_dir, **given)
     process.event("ready", START_S)
     return ArchiveNode(process, aeron_dir, directory, control_channel)
