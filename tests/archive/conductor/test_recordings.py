@@ -299,6 +299,23 @@ def test_a_restart_knows_what_was_recorded(rig: Rig) -> None:
     assert rig.client.archive_id == 4711
 
 
+@pytest.mark.parametrize("count", [10, 62])
+def test_an_extension_gives_up_what_a_truncation_that_died_has_left_behind(rig: Rig, count: int) -> None:
+    recording_id, _ = rig.record(300)
+    position = count * FRAME_LENGTH if count < 62 else SEGMENT_LENGTH
+    rig.archive.conductor.core.catalog.set_stop_position(recording_id, position)  # which a truncation does first
+    rig.client.extend_recording(recording_id, CHANNEL, STREAM_ID)
+    publication = rig.publication(extending_channel(rig, recording_id))
+    assert rig.started() == recording_id
+    end = rig.offer(publication, 5)
+    rig.run(lambda: rig.client.get_recording_position(recording_id) == end)
+    last = end - end % SEGMENT_LENGTH
+    left = [name for name in rig.segments() if name.endswith(".rec")]
+    assert left[-1] == f"{recording_id}-{last}.rec"
+    assert not any((rig.directory / left[-1]).read_bytes()[end - last :])
+    rig.offer(publication, 200)
+
+
 def test_an_image_that_is_not_recorded_does_not_hold_its_publisher_up(rig: Rig) -> None:
     recording_id, _ = rig.record(1)
     rig.client.extend_recording(recording_id, CHANNEL, STREAM_ID)
