@@ -31,6 +31,7 @@ from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.checksum import checksum_named
 from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
 from aerowire.archive.files.recovery import recover_recordings
+from aerowire.archive.files.segment_move import recover_move
 from aerowire.archive.files.segments import delete_recordings
 from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.base.file_trees import make_directories
@@ -165,8 +166,9 @@ class ArchiveBuild:
             raise
         opened = ArchiveFiles(catalog, mark_file, event_log)
         try:
+            moved = recover_move(catalog)
             recovered = recover_recordings(catalog, ports.clock.now_ms(), self._record_checksum)
-            self._findings = [*catalog.findings, *recovered]
+            self._findings = [*catalog.findings, *moved, *recovered]
         except BaseException:
             opened.close()
             raise

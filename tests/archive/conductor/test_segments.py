@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from aerowire.archive import ArchiveErrorCode, ReplayParams
+from aerowire.archive.files.segment_move import SegmentMove, record_move, recover_move
 from tests.archive.conductor.conftest import CHANNEL, SEGMENT_LENGTH, STREAM_ID, Rig
 from tests.archive.conductor.test_recordings import extending_channel, refusal
 from tests.archive.conductor.test_replays import read, replay
@@ -125,6 +126,36 @@ def test_moves_segments_to_the_recording_that_they_continue(rig: Rig) -> None:
     assert rig.client.get_stop_position(first) == stop
     assert rig.client.get_stop_position(second) == rig.client.get_start_position(second) == 2 * SEGMENT_LENGTH
     assert len(read(rig, replay(rig, first), 62 * 3)) == 62 * 3
+
+
+@pytest.mark.parametrize("is_first_source", [True, False])
+@pytest.mark.parametrize(("step", "is_moved"), [("renamed", False), ("target", True), ("source", True)])
+def test_a_move_that_died_is_completed_or_taken_back(rig: Rig, step: str, is_moved: bool, is_first_source: bool) -> None:
+    first, second = continued(rig)
+    source, target = (first, second) if is_first_source else (second, first)
+    before, end = rig.segments(), rig.client.get_stop_position(second)
+    catalog = rig.archive.conductor.core.catalog
+    entry = catalog.entry(source)
+    assert entry is not None
+    files, seam = rig.archive.conductor.core.ports.files, 2 * SEGMENT_LENGTH
+    move = SegmentMove(source, target, entry.start_position, SEGMENT_LENGTH, entry.start_position, entry.stop_position)
+    record_move(files, rig.directory, move)
+    path = rig.directory / f"{source}-{entry.start_position}.rec"
+    path.rename(rig.directory / f"{target}-{entry.start_position}.rec")  # the first of two where there are two
+    if step != "renamed":
+        catalog.set_start_position(target, 0) if is_first_source else catalog.set_stop_position(target, end)
+    if step == "source":
+        catalog.set_stop_position(source, entry.start_position)
+    (finding,) = recover_move(catalog)
+    assert str(finding).endswith("completed" if is_moved else "taken back")
+    assert recover_move(catalog) == []
+    found = {one: (catalog.start_position(one), catalog.stop_position(one)) for one in (source, target)}
+    if is_moved:
+        assert found == {source: (entry.start_position,) * 2, target: (0, end)}
+        assert len(read(rig, replay(rig, target), 62 * 3)) == 62 * 3
+    else:
+        assert found == {first: (0, seam), second: (seam, end)}
+        assert rig.segments() == before
 
 
 def test_refuses_recordings_that_do_not_fit(rig: Rig) -> None:
