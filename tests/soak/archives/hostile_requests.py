@@ -106,7 +106,7 @@ class HostileRequests:
                 "<H", data, 2 * dice.randrange(4), dice.choice((0, 1, 3, 16, 20, 58, 99, 100, 111, 65535, dice.randrange(1 << 16)))
             )
         elif kind == 4:  # the length of its first text, where it has one
-            text = HEADER.size + HEADER.unpack(data, 0)[0]
+            text = HEADER.size + HEADER.unpack(memoryview(data), 0)[0]
             data[text : text + 4] = struct.pack("<I", dice.choice(COUNTS))[: len(data) - text]
         elif kind == 5:  # of a session that is not its own, or of none
             struct.pack_into("<q", data, HEADER.size, dice.choice((0, -1, 2**63 - 1, dice.getrandbits(40))))

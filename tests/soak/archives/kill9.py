@@ -21,8 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.checksum import checksum_named
 from aerowire.archive.files.offline_catalog import OfflineCatalog
+from aerowire.archive.files.segment_move import RECORD_FILE_NAME, recover_move
 from aerowire.archive.files.verification import Verification
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.codecs.tables.options import OPTIONS
@@ -38,6 +40,7 @@ CYCLES = {Size.FULL: 125, Size.SMALL: 3}
 PARTS = {Size.FULL: 8, Size.SMALL: 2}
 FIRST_SEED = {Size.FULL: 2_100, Size.SMALL: 2_099}
 START_S, RESTART_S = 60.0, 1.0
+CATALOG_CAPACITY = 1024  # a small one, which grows
 STEPS_MAX = 10
 # Seconds from a step to the kill: most operations take some milliseconds, the archive's part of them some hundred microseconds.
 DELAYS_S = (0.001, 0.003, 0.01, 0.1)
@@ -78,7 +81,7 @@ class Lives:
             "replication_channel": "aeron:udp?endpoint=127.0.0.1:0",
             "segment_file_length": SEGMENT,
             "low_storage_space_threshold": 0,
-            "catalog_capacity": 1024,
+            "catalog_capacity": CATALOG_CAPACITY,
             "file_sync_level": self.rng.choice((0, 1)),
             "record_checksum": self.checksum,
             "threading_mode": self.rng.choice(("SHARED", "DEDICATED")),
@@ -153,6 +156,10 @@ class Lives:
     def look_at_left(self) -> None:
         """Check the directory as the kill has left it."""
         copy = self.copy("left")
+        if (copy / RECORD_FILE_NAME).exists():  # of a migration: the names of its files are those before or those after
+            catalog = Catalog.open(copy, Ports.system().files, capacity=CATALOG_CAPACITY)
+            self.done["migration recovered"] += len(recover_move(catalog))
+            catalog.close()
         entries = valid_entries(copy)
         kept = deepcopy(self.ledger.kept)
         resolve_migrations(entries, kept)
@@ -176,7 +183,7 @@ class Lives:
                 raise LostError(f"recording {recording_id} was not asked for: {entries[recording_id]}")
             kept[recording_id], added = added, None
         self.ledger.added = None
-        given_up = resolve_migrations(entries, kept)
+        resolve_migrations(entries, kept)
         for recording_id, one in list(kept.items()):
             check(copy, recording_id, entries.get(recording_id), one)
             if recording_id in entries:
@@ -184,8 +191,6 @@ class Lives:
             else:
                 del kept[recording_id]
         self.verify(copy)
-        for recording_id in given_up:
-            workload.complete(workload.archive.async_purge_recording(recording_id))
         full = [recording_id for recording_id, one in kept.items() if one.start < one.end]
         if full:
             workload.replay_all(self.rng.choice(full))
@@ -236,23 +241,15 @@ def ends_with_segment(line: str) -> bool:
     return found is not None and int(found[1]) == int(found[2]) + 1
 
 
-def resolve_migrations(entries: dict[int, RecordingEntry], kept: dict[int, Kept]) -> list[int]:
-    """Find out whether migrations in doubt have happened; return sources whose segments the catalog shows twice, which are left out."""
-    shown_twice = []
-    for target_id, target in list(kept.items()):
+def resolve_migrations(entries: dict[int, RecordingEntry], kept: dict[int, Kept]) -> None:
+    """Find out whether migrations in doubt have happened."""
+    for target_id, target in kept.items():
         if target.doubt is None or target.doubt.operation != "migrate to":
             continue
-        source_id, entry = target.doubt.other_id, entries[target_id]
-        source = kept[source_id]
+        source, entry = kept[target.doubt.other_id], entries[target_id]
         source.doubt = target.doubt = None
-        if (entry.start_position, entry.stop_position) == (target.start, target.end):
-            continue
-        merge(source, target)
-        found = entries[source_id]
-        if found.stop_position != found.start_position:
-            shown_twice.append(source_id)
-            del kept[source_id], entries[source_id]
-    return shown_twice
+        if (entry.start_position, entry.stop_position) != (target.start, target.end):
+            merge(source, target)
 
 
 def run(cycles: int, seed: int, scratch: Path, *, is_alone: bool, is_official: bool) -> str:
