@@ -73,6 +73,11 @@ class ArchiveCore:
         """Let nothing follow a position in its segment, which is the end of the recording. Raises FileError."""
         clear_tail(self.ports.files, self.directory, entry, position, is_synced=self.context.file_sync_level > 0)
 
+    def require_recording(self, recording_id: int) -> None:
+        """Raise RequestRefusedError unless there is a recording; without a look at its descriptor."""
+        if not self.catalog.has_recording(recording_id):
+            raise unknown_recording(recording_id)
+
     def check_storage_space(self) -> None:
         """Raise RequestRefusedError when there is too little space for a recording."""
         threshold = self.context.low_storage_space_threshold

@@ -22,7 +22,7 @@ class Positions:
 
     def recording_position(self, session: ControlSession, request: archive.RecordingPositionRequest) -> None:
         """Respond with how far a recording is written; -1 for one that is not being written."""
-        self._core.entry_of(request.recording_id)
+        self._core.require_recording(request.recording_id)
         recording = self._recordings.active(request.recording_id)
         session.send_ok(request.correlation_id, NULL_POSITION if recording is None else recording.position)
 
@@ -32,13 +32,15 @@ class Positions:
 
     def stop_position(self, session: ControlSession, request: archive.StopPositionRequest) -> None:
         """Respond with where a recording ends; -1 for one that is being written."""
-        session.send_ok(request.correlation_id, self._core.entry_of(request.recording_id).stop_position)
+        self._core.require_recording(request.recording_id)
+        session.send_ok(request.correlation_id, self._core.catalog.stop_position(request.recording_id))
 
     def max_recorded_position(self, session: ControlSession, request: archive.MaxRecordedPositionRequest) -> None:
         """Respond with how far a recording is, or was, written."""
-        entry = self._core.entry_of(request.recording_id)
+        self._core.require_recording(request.recording_id)
         recording = self._recordings.active(request.recording_id)
-        session.send_ok(request.correlation_id, entry.stop_position if recording is None else recording.position)
+        position = self._core.catalog.stop_position(request.recording_id) if recording is None else recording.position
+        session.send_ok(request.correlation_id, position)
 
     def archive_id(self, session: ControlSession, request: archive.ArchiveIdRequest) -> None:
         """Respond with the archive's id."""
