@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
+from inspect import iscoroutinefunction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aerowire import aio
 from aerowire.aio.archive import AsyncAeronArchive, connect_archive
-from aerowire.archive import ArchiveClientContext, ArchiveErrorCode, RecordingSignal, RecordingSignalEvent
+from aerowire.archive import AeronArchive, Archive, ArchiveClientContext, ArchiveErrorCode, RecordingSignal, RecordingSignalEvent
 from aerowire.base.errors import (
     ArchiveConnectionError,
     ArchiveError,
@@ -120,6 +122,40 @@ def test_recorded_publications_and_replays_are_of_the_loop(real_driver: MediaDri
         assert archive.requests[-2].channel == f"aeron:ipc?session-id={publication.handle.session_id}"
 
     run(in_loop, real_driver, test)
+
+
+def test_every_operation_can_be_awaited() -> None:
+    operations = {name.removeprefix("async_") for name in dir(AeronArchive) if name.startswith("async_")} - {"connect"}
+    assert [name for name in sorted(operations) if not iscoroutinefunction(getattr(AsyncAeronArchive, name, None))] == []
+
+
+def test_a_recording_goes_on_and_its_end_is_read_in_the_loop(real_driver: MediaDriver, in_loop: InLoop, tmp_path: Path) -> None:
+    channels: dict[str, Any] = {"control_request_channel": "aeron:ipc", "control_response_channel": "aeron:ipc"}
+
+    async def test() -> None:
+        async with aio.connect(real_driver.aeron_dir, environ={}) as aeron, connect_archive(aeron, **channels) as client:
+            for number in range(2):
+                prices = await client.add_continued_publication("aeron:ipc?term-length=64k|alias=prices", 7)
+                assert (prices.recording_id, prices.position) == (0, 64 * number)
+                async with prices.publication as publication:
+                    await publication.send(b"price %d" % number, timeout_s=10)
+                    assert await client.await_recorded(0, 64 * (number + 1)) == 64 * (number + 1)
+            for replay in (await client.tail(0, "aeron:ipc", 8, length=10), await client.open_replay(0, "aeron:ipc", 9)):
+                async with replay.subscription as subscription:
+                    assert [(await subscription.receive()).payload for _ in range(2)] == [b"price 0", b"price 1"]
+                await client.stop_replay(replay.replay_session_id)
+            with pytest.raises(ArchiveError, match="unknown recording"):
+                await client.tail(5, "aeron:ipc", 8, length=10)
+
+    with Archive.launch(
+        aeron_dir=real_driver.aeron_dir,
+        archive_dir=tmp_path,
+        control_channel_enabled=False,
+        replication_channel="aeron:udp?endpoint=127.0.0.1:0",
+        segment_file_length="64k",
+        low_storage_space_threshold=0,
+    ):
+        in_loop(test())
 
 
 def test_close_ends_what_is_waited_for(real_driver: MediaDriver, archive: ScriptedArchive, in_loop: InLoop) -> None:

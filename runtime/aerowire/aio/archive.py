@@ -11,9 +11,9 @@ async with aio.connect() as aeron, connect_archive(aeron, control_request_channe
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from aerowire.aio.handles import watch_image
 from aerowire.aio.opening import Opening
@@ -25,11 +25,12 @@ from aerowire.base.errors import ConfigurationError
 if TYPE_CHECKING:
     from aerowire.aio.client import AsyncAeron
     from aerowire.aio.subscription import AsyncSubscription
-    from aerowire.archive import ArchiveClientContext
+    from aerowire.archive import ArchiveClientContext, OpenReplay
     from aerowire.base.errors import ArchiveError
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.publications.publication import ExclusivePublication, Publication
     from aerowire.client.subscriptions.image import Image
+    from aerowire.client.subscriptions.subscription import Subscription
 
     ImageHandler = Callable[[Image], object]
 
@@ -70,6 +71,21 @@ def _awaited(start: Callable[Concatenate[AeronArchive, P], Pending[T]]) -> Calla
     call.__name__ = name
     call.__qualname__ = f"AsyncAeronArchive.{name}"
     return call
+
+
+class AsyncContinuedPublication(NamedTuple):
+    """As ContinuedPublication, in the loop."""
+
+    publication: AsyncExclusivePublication
+    recording_id: int
+    position: int
+
+
+class AsyncOpenReplay(NamedTuple):
+    """As OpenReplay, in the loop."""
+
+    subscription: AsyncSubscription
+    replay_session_id: int
 
 
 class AsyncAeronArchive:
@@ -115,6 +131,7 @@ class AsyncAeronArchive:
     try_stop_replication = _awaited(AeronArchive.async_try_stop_replication)
     copy_recording = _awaited(AeronArchive.async_copy_recording)
     await_recorded = _awaited(AeronArchive.async_await_recorded)
+    add_recording_events = _awaited(AeronArchive.async_add_recording_events)
 
     async def add_recorded_publication(self, channel: str, stream_id: int) -> AsyncPublication:
         """As `AeronArchive.add_recorded_publication`; the publication is one of the loop."""
@@ -127,6 +144,11 @@ class AsyncAeronArchive:
         pending = self._client.async_add_recorded_exclusive_publication(channel, stream_id)
         publication: ExclusivePublication = await self.wait(pending)
         return AsyncExclusivePublication(self._aeron, publication)
+
+    async def add_continued_publication(self, channel: str, stream_id: int) -> AsyncContinuedPublication:
+        """As `AeronArchive.add_continued_publication`; the publication is one of the loop."""
+        found = await self.wait(self._client.async_add_continued_publication(channel, stream_id))
+        return AsyncContinuedPublication(AsyncExclusivePublication(self._aeron, found.publication), found.recording_id, found.position)
 
     async def replay(
         self,
@@ -151,6 +173,50 @@ class AsyncAeronArchive:
             )
 
         return await self._aeron._open_subscription(start, self.wait, available_image_handler, unavailable_image_handler)
+
+    async def open_replay(
+        self,
+        recording_id: int,
+        replay_channel: str,
+        replay_stream_id: int,
+        params: ReplayParams | None = None,
+        *,
+        available_image_handler: ImageHandler | None = None,
+        unavailable_image_handler: ImageHandler | None = None,
+    ) -> AsyncOpenReplay:
+        """As `replay`; the result has the replay session id, too, to stop it by."""
+        chosen = ReplayParams() if params is None else params
+        start = partial(self._client.async_open_replay, recording_id, replay_channel, replay_stream_id, chosen)
+        return await self._opened(start, available_image_handler, unavailable_image_handler)
+
+    async def tail(
+        self,
+        recording_id: int,
+        replay_channel: str,
+        replay_stream_id: int,
+        *,
+        length: int,
+        available_image_handler: ImageHandler | None = None,
+        unavailable_image_handler: ImageHandler | None = None,
+    ) -> AsyncOpenReplay:
+        """As `AeronArchive.tail`; the result is as that of `open_replay`."""
+        start = partial(self._client.async_tail, recording_id, replay_channel, replay_stream_id, length=length)
+        return await self._opened(start, available_image_handler, unavailable_image_handler)
+
+    async def _opened(
+        self, start: Callable[..., Pending[OpenReplay]], available: ImageHandler | None, unavailable: ImageHandler | None
+    ) -> AsyncOpenReplay:
+        opened: list[OpenReplay] = []
+
+        async def wait(pending: Pending[Any]) -> Subscription:
+            opened.append(await self.wait(pending))
+            return opened[0].subscription
+
+        def start_with(come: ImageHandler, go: ImageHandler) -> Pending[Any]:
+            return start(available_image_handler=come, unavailable_image_handler=go)
+
+        subscription = await self._aeron._open_subscription(start_with, wait, available, unavailable)
+        return AsyncOpenReplay(subscription, opened[0].replay_session_id)
 
     # ---- the session
 

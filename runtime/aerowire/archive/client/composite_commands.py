@@ -27,7 +27,7 @@ from aerowire.ipc.counters import NULL_COUNTER_ID
 
 if TYPE_CHECKING:
     from aerowire.archive.client.descriptors import RecordingDescriptor, RecordingSignalEvent
-    from aerowire.archive.client.replay_commands import OpenReplay
+    from aerowire.archive.client.replay_commands import Handlers, ImageHandler, OpenReplay
     from aerowire.client.handles.waiting import Pending
 
 _REPLICATION = ReplicationParams()
@@ -69,12 +69,22 @@ class CompositeCommands(RecordingCommands, ListingCommands, ReplayCommands, Repl
 
     await_recorded = blocking(async_await_recorded)
 
-    def async_tail(self, recording_id: int, replay_channel: str, replay_stream_id: int, *, length: int) -> Pending[OpenReplay]:
+    def async_tail(
+        self,
+        recording_id: int,
+        replay_channel: str,
+        replay_stream_id: int,
+        *,
+        length: int,
+        available_image_handler: ImageHandler | None = None,
+        unavailable_image_handler: ImageHandler | None = None,
+    ) -> Pending[OpenReplay]:
         """Replay the last `length` bytes of a recording, and what follows; the result is as that of `open_replay`.
 
         A replay begins with a whole message: this one at the start of the term that holds the place, so that it may be longer.
         """
-        steps = self._tailed(recording_id, replay_channel, replay_stream_id, length)
+        handlers = (available_image_handler, unavailable_image_handler)
+        steps = self._tailed(recording_id, replay_channel, replay_stream_id, length, handlers)
         return self._steps(f"tail recording {recording_id} by {replay_channel}", steps)
 
     tail = blocking(async_tail)
@@ -180,14 +190,19 @@ class CompositeCommands(RecordingCommands, ListingCommands, ReplayCommands, Repl
             self._check_time(deadline_ns, what, f"position {last}", f"position {position}", recording_id)
             yield None
 
-    def _tailed(self, recording_id: int, channel: str, stream_id: int, length: int) -> Generator[Pending[Any] | None, Any, OpenReplay]:
+    def _tailed(
+        self, recording_id: int, channel: str, stream_id: int, length: int, handlers: Handlers
+    ) -> Generator[Pending[Any] | None, Any, OpenReplay]:
         found: list[RecordingDescriptor] = yield self.async_list_recording(recording_id)
         end: int = yield self.async_get_max_recorded_position(recording_id)  # which refuses a recording that does not exist
         (one,) = found
         place = max(end - length, one.start_position)
         term_start = place - place % one.term_buffer_length
         params = ReplayParams(position=max(term_start, one.start_position))
-        replay: OpenReplay = yield self.async_open_replay(recording_id, channel, stream_id, params)
+        available, unavailable = handlers
+        replay: OpenReplay = yield self.async_open_replay(
+            recording_id, channel, stream_id, params, available_image_handler=available, unavailable_image_handler=unavailable
+        )
         return replay
 
     # ---- below: a copy

@@ -94,10 +94,18 @@ class ReplayCommands(ArchiveCommands):
     replay = blocking(async_replay)
 
     def async_open_replay(
-        self, recording_id: int, replay_channel: str, replay_stream_id: int, params: ReplayParams = _DEFAULTS
+        self,
+        recording_id: int,
+        replay_channel: str,
+        replay_stream_id: int,
+        params: ReplayParams = _DEFAULTS,
+        *,
+        available_image_handler: ImageHandler | None = None,
+        unavailable_image_handler: ImageHandler | None = None,
     ) -> Pending[OpenReplay]:
         """Replay a recording to this client, as `replay`; the result is the subscription, and the replay session id to stop it by."""
-        replay = self._open_replay(recording_id, replay_channel, replay_stream_id, params, (None, None))
+        handlers = (available_image_handler, unavailable_image_handler)
+        replay = self._open_replay(recording_id, replay_channel, replay_stream_id, params, handlers)
         return self._steps(f"replay recording {recording_id} by {replay_channel}", replay)
 
     open_replay = blocking(async_open_replay)
