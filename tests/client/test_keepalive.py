@@ -42,8 +42,8 @@ class Watch:
         assert self.look(at_ms) == keepalive.OK
 
     def look(self, at_ms: int, *, set_ms: int = 0) -> int:
-        """Look at a moment of the monotonic clock; the wall clock was set by `set_ms` since the start."""
-        self.invoker.invoke_at((1 + at_ms) * 1_000_000, START_MS + at_ms + set_ms)
+        """Look at a moment of the monotonic clock, which begins at 0; the wall clock was set by `set_ms` since the start."""
+        self.invoker.invoke_at(at_ms * 1_000_000, START_MS + at_ms + set_ms)
         return self.agent.liveness
 
 

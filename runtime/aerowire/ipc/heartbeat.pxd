@@ -10,7 +10,8 @@ cdef enum:
     HEARTBEAT_AGE_MS_MAX = 2_147_483_647    # 24 days, longer than any timeout: nanoseconds of more might not fit
 
 cdef struct LookClock:
-    int64_t now_ns                      # of the last look; 0 before the first
+    bint has_looked
+    int64_t now_ns                      # of the last look; a monotonic clock may begin at 0
     int64_t epoch_ms
     int64_t step_ms                     # by how much the wall clock was set between the last two
 
@@ -21,8 +22,9 @@ cdef struct HeartbeatWatch:
 
 
 cdef inline void look_at_clocks(LookClock* clock, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
-    if clock.now_ns != 0:
+    if clock.has_looked:
         clock.step_ms = (epoch_ms - clock.epoch_ms) - (now_ns - clock.now_ns) // HEARTBEAT_NS_PER_MS
+    clock.has_looked = True
     clock.now_ns = now_ns
     clock.epoch_ms = epoch_ms
 

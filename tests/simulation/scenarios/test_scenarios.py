@@ -33,6 +33,13 @@ def test_rules_are_kept(name: str) -> None:
         assert outcome.messages > 0
 
 
+def test_a_wall_clock_is_set_on_a_host_whose_monotonic_clock_has_just_begun() -> None:
+    # The driver took a look at time 0 for none, and so all clients for silent at the next one.
+    plan = SCENARIOS["rough"].plan(200_090).only(Kept(misfortunes=(0, 6), streams=(2,), habits=(), churners=()))
+    outcome = run(plan)
+    assert outcome.is_well, outcome.failure
+
+
 def test_a_plan_follows_from_its_seed() -> None:
     for scenario in SCENARIOS.values():
         assert scenario.plan(5) == scenario.plan(5)
