@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from aerowire.archive import NULL_POSITION, REPLAY_ALL_AND_STOP, AeronArchive, ReplayParams
 from aerowire.client import ExclusivePublication, FragmentAssembler, Header, Publication, Subscription
-from aerowire.client.subscriptions.image import Image
 from tests.interop.scenarios import LENGTH_MAX
 from tests.support.peers.payloads import ContentHash, Payloads
 from tests.support.waiting import rest, wait_until
@@ -44,47 +43,26 @@ def hash_of(*batches: Batch) -> dict[str, object]:
     return content.fields()
 
 
-class Reading:
-    """A subscription that is read to the end of its stream, or up to a number of messages."""
+def read_to_end(subscription: Subscription) -> dict[str, object]:
+    """Read a stream until it has ended, and return messages, bytes and hash."""
+    content = ContentHash()
 
-    def __init__(self, subscription: Subscription) -> None:
-        self._subscription = subscription
-        self._content = ContentHash()
-        self._assembler = FragmentAssembler(self._take)
-        self._image: Image | None = None
+    def take(buffer: memoryview, offset: int, length: int, _header: Header) -> None:
+        content.add(buffer[offset : offset + length])
 
-    def poll(self) -> None:
-        """Read what is there."""
-        if self._subscription.poll(self._assembler, 50) == 0:
+    assembler = FragmentAssembler(take)
+
+    def poll() -> None:
+        if subscription.poll(assembler, 50) == 0:
             rest()
 
-    def to_end(self) -> dict[str, object]:
-        """Read until the stream has ended, and return messages, bytes and hash."""
-        wait_until(lambda: self._subscription.is_connected, lambda: f"no stream on {self._subscription}")
-        wait_until(self._has_ended, lambda: f"{self._content.messages} messages from {self._subscription}", work=self.poll)
-        return self._content.fields()
-
-    def up_to(self, messages: int, work: Callable[[], object] | None = None) -> dict[str, object]:
-        """Read so many messages, and return messages, bytes and hash."""
-
-        def poll() -> None:
-            self.poll()
-            if work is not None:
-                work()
-
-        wait_until(
-            lambda: self._content.messages >= messages,
-            lambda: f"{self._content.messages} of {messages} messages from {self._subscription}",
-            work=poll,
-        )
-        return self._content.fields()
-
-    def _has_ended(self) -> bool:
-        images = self._subscription.images
-        return all(image.is_end_of_stream and image.position >= image.end_of_stream_position for image in images)
-
-    def _take(self, buffer: memoryview, offset: int, length: int, _header: Header) -> None:
-        self._content.add(buffer[offset : offset + length])
+    wait_until(lambda: subscription.is_connected, f"no stream on {subscription}")
+    wait_until(
+        lambda: all(image.is_end_of_stream for image in subscription.images),
+        lambda: f"{content.messages} messages from {subscription}",
+        work=poll,
+    )
+    return content.fields()
 
 
 def replayed(
@@ -98,4 +76,4 @@ def replayed(
     """Return messages, bytes and hash of a replay."""
     params = ReplayParams(position=position, length=length)
     with archive.replay(recording_id, channel, REPLAY_STREAM_ID, params) as subscription:
-        return Reading(subscription).to_end()
+        return read_to_end(subscription)

@@ -23,7 +23,7 @@ NETWORKS = ["clean", pytest.param("lossy", marks=pytest.mark.lossy)]
 
 
 @dataclass
-class LiveStream:
+class LivePublication:
     """A publication to many destinations that the archive on its driver records; readers are of another driver."""
 
     archive: AeronArchive
@@ -56,7 +56,7 @@ class LiveStream:
 
 
 def read(
-    scenario: Scenario, node: ArchiveNode, driver_side: Side, live: LiveStream, *, lossy: bool, messages: int, **options: object
+    scenario: Scenario, node: ArchiveNode, driver_side: Side, live: LivePublication, *, lossy: bool, messages: int, **options: object
 ) -> Process:
     """Start an official reader on a driver of its own."""
     driver = scenario.driver(driver_side, {"aeron.image.liveness.timeout": "2s", **(lossy_network(driver_side) if lossy else {})})
@@ -103,7 +103,7 @@ def test_a_replay_merge_of_the_official_client_gets_every_message_once(
     scenario.feature("Archive: ReplayMerge of the official client" + (", 5 % loss each way" if is_lossy else ""))
     node = start_archive(scenario, "aerowire", scenario.driver(archive_driver, lossy_network(archive_driver) if is_lossy else None))
     with node.connect("ipc") as archive:
-        live = LiveStream(archive)
+        live = LivePublication(archive)
         live.publish(RECORDED)
         content = RECORDED, LIVE, AGAIN
         total = sum(batch.messages for batch in content)
@@ -131,7 +131,7 @@ def test_a_persistent_subscription_of_the_official_client_gets_every_message_onc
     scenario.feature(f"Archive: persistent subscription of the official client, replay by {kind}{loss}")
     node = start_archive(scenario, "aerowire", scenario.driver(archive_driver, lossy_network(archive_driver) if is_lossy else None))
     with node.connect("ipc") as archive:
-        live = LiveStream(archive)
+        live = LivePublication(archive)
         live.publish(RECORDED)
         content = RECORDED, LIVE, AGAIN
         total = sum(batch.messages for batch in content)

@@ -11,7 +11,7 @@ from aerowire.codecs.tables.counters import CounterType
 from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, start_archive
 from tests.interop.archive.test_replay_merge import LIVE_AFTER, RECORDED_FIRST, STREAM_ID, LiveStream
 from tests.interop.harness import Side
-from tests.interop.scenarios import Scenario
+from tests.interop.scenarios import Scenario, losing_arrivals
 from tests.support.waiting import rest, wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
@@ -80,21 +80,28 @@ def follow(node: ArchiveNode, archive: AeronArchive, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("archive_side", "driver_side", "kind"),
+    ("archive_side", "driver_side", "kind", "network"),
     [
-        ("official", "official", "port 0"),
-        ("official", "aerowire", "port 0"),
-        ("official", "aerowire", "ipc"),
-        ("official", "aerowire", "response channel"),
-        ("aerowire", "official", "response channel"),
-        ("aerowire", "official", "port 0"),
-        ("aerowire", "aerowire", "ipc"),
+        ("official", "official", "port 0", "clean"),
+        ("official", "aerowire", "port 0", "clean"),
+        ("official", "aerowire", "ipc", "clean"),
+        ("official", "aerowire", "response channel", "clean"),
+        ("aerowire", "official", "response channel", "clean"),
+        ("aerowire", "official", "port 0", "clean"),
+        ("aerowire", "aerowire", "ipc", "clean"),
+        pytest.param("official", "aerowire", "response channel", "lossy", marks=pytest.mark.lossy),
+        pytest.param("aerowire", "official", "port 0", "lossy", marks=pytest.mark.lossy),
     ],
 )
-def test_follows_a_stream_from_its_recording_on(scenario: Scenario, archive_side: Side, driver_side: Side, kind: str) -> None:
-    scenario.feature(f"Archive client: persistent subscription, replay by {kind}")
-    node = start_archive(scenario, archive_side, scenario.driver(driver_side, {"aeron.image.liveness.timeout": "2s"}))
+def test_follows_a_stream_from_its_recording_on(scenario: Scenario, archive_side: Side, driver_side: Side, kind: str, network: str) -> None:
+    is_lossy = network == "lossy"
+    scenario.feature(f"Archive client: persistent subscription, replay by {kind}" + (", 5 % loss" if is_lossy else ""))
+    loss = losing_arrivals(driver_side, 0.05) if is_lossy else {}
+    driver = scenario.driver(driver_side, {"aeron.image.liveness.timeout": "2s", **loss})
+    node = start_archive(scenario, archive_side, driver)
     with node.connect("ipc") as archive:
         follow(node, archive, kind)
+        if is_lossy:
+            scenario.prove(driver, "NAKs sent")
     scenario.observed("every message once, over a publisher that was started again")
     finish(scenario, node)
