@@ -11,7 +11,7 @@ import pytest
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.repair import Repair, repair_archive
 from aerowire.archive.files.verification import Verification
-from aerowire.base.errors import ActiveArchiveError, MissingFileError
+from aerowire.base.errors import ActiveArchiveError, ArchiveFileError, MissingFileError
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.system.ports import Ports
 from tests.archive.files.test_unlocking import dead, mark
@@ -120,6 +120,29 @@ def test_a_file_that_was_cut_ends_the_recording_there(tmp_path: Path, tmp_path_f
         file.truncate(3000)
     told = repaired(tmp_path, tmp_path_factory)
     assert told[0].finding.text.startswith(f"the frames end; the recording ends at position {number * SEGMENT + 2112} instead of")
+
+
+def test_damage_with_frames_behind_it_is_told_and_left(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    writer = written(tmp_path)
+    position = writer.rows[-4][0]
+    writer.write(position, b"\7\0\0\0")
+    before = facts(tmp_path)
+    (told,) = repaired(tmp_path, tmp_path_factory, has_orphans=True)
+    assert told.is_left
+    assert told.finding.text.startswith(f"no frame can be read at position {position}, but bytes are behind it")
+    assert {name: content for name, (_, content) in facts(tmp_path).items()} == {name: content for name, (_, content) in before.items()}
+
+
+def test_files_of_another_version_are_not_taken_for_damaged_ones(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = dead(tmp_path, version=2 << 16)
+    written(tmp_path)
+    content = path.read_bytes()
+    with pytest.raises(ArchiveFileError, match="the mark file is of another version"):
+        repair_archive(tmp_path, Ports.system())
+    assert path.read_bytes() == content
+    (tmp_path / "archive.catalog").write_bytes(b"\0\0\2\0" + bytes(60))
+    with pytest.raises(ArchiveFileError, match="migrate older files"):
+        repair_archive(tmp_path, Ports.system(), scratch=tmp_path_factory.mktemp("scratch"))
 
 
 def test_frames_behind_the_stop_position_are_removed(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

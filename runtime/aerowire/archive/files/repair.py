@@ -17,9 +17,10 @@ from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.catalog_file import UPDATE_SUFFIX
 from aerowire.archive.files.finding import Finding
 from aerowire.archive.files.mark_header import mark_path
+from aerowire.archive.files.mark_life import check_unused
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.recovery import recover_recordings
-from aerowire.archive.files.segments import cut_segment, frames_end, give_up_segment, list_segments, segment_path
+from aerowire.archive.files.segments import cut_segment, frames_end, give_up_segment, is_zero_from, list_segments, segment_path
 from aerowire.archive.files.unlocking import unlock
 from aerowire.base.errors import ArchiveFileError, MissingFileError
 from aerowire.codecs.flyweights.archive import RecordingState
@@ -53,12 +54,12 @@ def repair_archive(directory: Path, ports: Ports, *, scratch: Path | None = None
     Raises ActiveArchiveError where its Archive lives, MissingFileError where there is no catalog, ArchiveFileError for what cannot be
     repaired, FileError.
     """
-    repairs = [Repair(one) for one in _repair_mark_file(directory, ports, is_dry=scratch is not None)]
-    if scratch is not None:
-        _copy_catalog(ports.files, directory, scratch)
     with OfflineCatalog(ports.files, directory) as before:
         checksum = next((found for one in before.entries if one.checksum and (found := before.checksum_in(one))), None)
         capacity = before.capacity
+    repairs = [Repair(one) for one in _repair_mark_file(directory, ports, is_dry=scratch is not None)]
+    if scratch is not None:
+        _copy_catalog(ports.files, directory, scratch)
     repairs += _Repairing(directory, ports, checksum, progress, scratch).run(capacity)
     return repairs
 
@@ -151,6 +152,13 @@ class _Repairing:
             elif found.is_torn:
                 text = "pages of the last frame are empty: it may be written in part; `archive verify --truncate` removes it"
                 self._found.append(Repair(Finding(str(path), found.last_offset, text, entry.recording_id), is_left=True))
+            is_cut = found.file_length < end - segment
+            if position < end and not is_cut and not is_zero_from(file, found.offset):
+                text = (
+                    f"no frame can be read at position {position}, but bytes are behind it; get the recording from a copy, or truncate it"
+                )
+                self._found.append(Repair(Finding(str(path), found.offset, text, entry.recording_id), is_left=True))
+                return True
             if position < end and self._scratch is None:
                 cut_segment(file, max(position, entry.start_position) - segment, entry.segment_length)  # of a frame that is there in part
                 file.sync()
@@ -215,7 +223,7 @@ def _reason_without_recording(entry: RecordingEntry | None, position: int, *, is
 
 def _repair_mark_file(directory: Path, ports: Ports, *, is_dry: bool) -> list[Finding]:
     try:
-        return unlock(directory, ports, is_dry=is_dry)
+        check_unused(directory, ports)
     except ArchiveFileError as error:
         path = mark_path(ports.files, directory)
         moved = path.with_name(path.name + DAMAGED_SUFFIX)
@@ -223,6 +231,7 @@ def _repair_mark_file(directory: Path, ports: Ports, *, is_dry: bool) -> list[Fi
             ports.files.rename(path, moved)
             ports.files.sync_directory(path.parent)
         return [Finding(str(path), 0, f"{error.what}: {error.actual}; moved to {moved.name}, its error log too")]
+    return unlock(directory, ports, is_dry=is_dry)
 
 
 def _copy_catalog(files: FilePort, directory: Path, scratch: Path) -> None:
