@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.archive.files.catalog import Catalog
@@ -28,6 +27,8 @@ from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME
 from aerowire.recordings.segment_names import deleted_segment_name, parse_segment_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from aerowire.archive.files.checksum import Checksum
     from aerowire.archive.files.segments import Progress
     from aerowire.base.file_port import FilePort
