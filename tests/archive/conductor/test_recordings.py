@@ -331,5 +331,6 @@ def test_an_image_whose_recording_was_stopped_does_not_hold_its_publisher_up(rig
     rig.run(lambda: len(rig.signals) == 2)
     stopped, other = (signal.recording_id for signal in rig.signals)
     assert rig.client.try_stop_recording_by_identity(stopped)
+    publications.append(rig.publication())  # which is not recorded, and comes while another one still is
     ends = [rig.offer(publication, 4 * TERM_LENGTH // FRAME_LENGTH) for publication in publications]
     rig.run(lambda: rig.client.get_recording_position(other) == ends[1])

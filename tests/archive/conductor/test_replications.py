@@ -9,7 +9,7 @@ import pytest
 
 from aerowire.archive import ArchiveErrorCode, ReplicationParams
 from tests.archive.conductor.conftest import CHANNEL, FRAME_LENGTH, PAYLOAD, STREAM_ID, Rig
-from tests.archive.conductor.test_recordings import refusal
+from tests.archive.conductor.test_recordings import extending_channel, refusal
 from tests.archive.conductor.test_replays import read, replay
 from tests.support.processes import free_port
 
@@ -90,6 +90,27 @@ def test_refuses_what_cannot_be_copied(rig: Rig) -> None:
         ReplicationParams(replication_channel=response, channel_tag_id=1),
     ):
         assert "response channels can't be used with" in refusal(rig.client.replicate, source, 10, channel, params)[0]
+
+
+def test_a_recording_that_is_extended_meanwhile_does_not_become_a_copy(rig: Rig) -> None:
+    source, _ = rig.record(20)
+    target, _ = rig.record(20, channel="aeron:ipc?term-length=64k|alias=target")
+    rig.client.truncate_recording(target, 0)
+    rig.run(lambda: "DELETE" in names(rig))
+    rig.signals.clear()
+    channel = extending_channel(rig, target)
+    rig.client.extend_recording(target, channel, STREAM_ID)
+    rig.client.replicate(source, 10, rig.archive.context.control_channel, ReplicationParams(dst_recording_id=target))
+    publication = rig.publication(channel)
+    rig.run(lambda: {"EXTEND", "REPLICATE_END"} <= set(names(rig)))
+    assert rig.failures[0].error_code == ArchiveErrorCode.ACTIVE_RECORDING
+    [found] = rig.client.list_recording(target)
+    assert found.is_active
+    assert refusal(rig.client.purge_recording, target)[1] is ArchiveErrorCode.ACTIVE_RECORDING
+    end = rig.offer(publication, 3)
+    rig.run(lambda: rig.client.get_recording_position(target) == end)
+    publication.close()
+    rig.run(lambda: rig.client.get_stop_position(target) == end)
 
 
 def test_a_replication_can_be_stopped(rig: Rig) -> None:

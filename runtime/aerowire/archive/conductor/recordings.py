@@ -122,6 +122,9 @@ class Recordings:
         work = 0
         for found in list(self._subscriptions.values()):
             work += self._look_at(found)
+        for found in self._leaving:
+            for image in found.new_images():
+                found.skip(image)
         for found in (*self._subscriptions.values(), *self._leaving):
             work += found.do_work()
         for recording in list(self._active.values()):

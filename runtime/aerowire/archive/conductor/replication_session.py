@@ -178,6 +178,8 @@ class ReplicationSession:
     def _replicate_descriptor(self, found: RecordingDescriptor) -> bool:
         """Make the recording that is to hold the copy, or check the one there is; return whether there is something to copy."""
         request, catalog = self._request, self._core.catalog
+        if self._entry is not None:  # as it is now: others may have extended it, or purged it
+            self._entry = destination_of(self._core, self._recordings, self._dst_recording_id)
         if 0 < request.file_io_max_length < found.mtu_length:
             raise RequestRefusedError(
                 f"Replication fileIoMaxLength ({request.file_io_max_length}) is less than than the recording mtuLength ({found.mtu_length})"
@@ -377,6 +379,16 @@ class ReplicationSession:
             position=self._position,
             reason=reason,
         )
+
+
+def destination_of(core: ArchiveCore, recordings: Recordings, recording_id: int) -> RecordingEntry:
+    """Return the recording that is to hold a copy. Raises RequestRefusedError."""
+    entry = core.catalog.entry(recording_id)
+    if entry is None:
+        raise RequestRefusedError(f"unknown destination recording id {recording_id}", ArchiveErrorCode.UNKNOWN_RECORDING)
+    if entry.is_active or recordings.active(recording_id) is not None:
+        raise RequestRefusedError(f"cannot replicate to active recording {recording_id}", ArchiveErrorCode.ACTIVE_RECORDING)
+    return entry
 
 
 class _ReplicationCredentials:

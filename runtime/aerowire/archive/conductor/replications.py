@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from aerowire.archive.conductor import channels
-from aerowire.archive.conductor.replication_session import ReplicationSession
+from aerowire.archive.conductor.replication_session import ReplicationSession, destination_of
 from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.archive.control.requests import NULL_VALUE
 from aerowire.base.channel_uri import ChannelUri
@@ -68,14 +68,7 @@ class Replications:
 
     def _destination(self, recording_id: int) -> RecordingEntry | None:
         """Return the recording that is to hold the copy, None for a new one. Raises RequestRefusedError."""
-        if recording_id == NULL_VALUE:
-            return None
-        entry = self._core.catalog.entry(recording_id)
-        if entry is None:
-            raise RequestRefusedError(f"unknown destination recording id {recording_id}", ArchiveErrorCode.UNKNOWN_RECORDING)
-        if entry.is_active or self._recordings.active(recording_id) is not None:
-            raise RequestRefusedError(f"cannot replicate to active recording {recording_id}", ArchiveErrorCode.ACTIVE_RECORDING)
-        return entry
+        return None if recording_id == NULL_VALUE else destination_of(self._core, self._recordings, recording_id)
 
     def _response_channel(self) -> str:
         """Return the channel on which another archive responds: on the host of the control channel, or of what is replicated."""
