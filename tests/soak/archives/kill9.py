@@ -32,6 +32,7 @@ from aerowire.recordings.catalog_entry import RecordingEntry
 from aerowire.system.ports import Ports
 from tests.interop.harness import find_java
 from tests.soak.archives.ledger import Kept, LostError, check, settle
+from tests.soak.archives.node import DRIVER, START_S
 from tests.soak.archives.workload import SEGMENT, KilledError, Ledger, Workload, merge
 from tests.soak.bars import Part, Size
 from tests.support.processes import Process, Workshop, free_port, open_workshop, wait_for_driver
@@ -39,7 +40,7 @@ from tests.support.processes import Process, Workshop, free_port, open_workshop,
 CYCLES = {Size.FULL: 125, Size.SMALL: 3}
 PARTS = {Size.FULL: 8, Size.SMALL: 2}
 FIRST_SEED = {Size.FULL: 2_100, Size.SMALL: 2_099}
-START_S, RESTART_S = 60.0, 1.0
+RESTART_S = 1.0
 CATALOG_CAPACITY = 1024  # a small one, which grows
 STEPS_MAX = 10
 # Seconds from a step to the kill: most operations take some milliseconds, the archive's part of them some hundred microseconds.
@@ -47,16 +48,8 @@ DELAYS_S = (0.001, 0.003, 0.01, 0.1)
 DIRECTORIES_MAX = 60  # that one virtual machine verifies
 CHECKSUMS = ("", "org.agrona.checksum.Crc32c")
 OFFICIAL_CHECKSUMS = {"": "none", "org.agrona.checksum.Crc32c": "io.aeron.archive.checksum.Crc32c"}
-DRIVER: dict[str, Any] = {
-    "ipc_term_buffer_length": "64k",
-    "term_buffer_length": "64k",
-    "client_liveness_timeout_ns": "3s",
-    "image_liveness_timeout_ns": "1s",
-    "publication_linger_timeout_ns": "200ms",
-    "timer_interval_ns": "100ms",
-    "threading_mode": "SHARED",
-    "dir_delete_on_shutdown": True,
-}
+# A dead archive's client is known for that long to the driver, which lives on.
+DRIVER_OPTIONS = {**DRIVER, "client_liveness_timeout_ns": "3s"}
 
 
 class Lives:
@@ -88,7 +81,7 @@ class Lives:
         }
         self.driver = workshop.memory / "driver"
         if is_alone:
-            properties = {OPTIONS[name].property: str(value).lower() for name, value in DRIVER.items() if name != "threading_mode"}
+            properties = {OPTIONS[name].property: str(value).lower() for name, value in DRIVER_OPTIONS.items() if name != "threading_mode"}
             wait_for_driver(self.driver, workshop.driver(self.driver, properties))
 
     def live(self) -> None:
@@ -113,7 +106,7 @@ class Lives:
         given: dict[str, Any] = {"archive": json.dumps(self.archive_options)}
         if not self.is_alone:
             self.driver = self.workshop.directory()
-            given["driver"] = json.dumps(DRIVER)
+            given["driver"] = json.dumps(DRIVER_OPTIONS)
         node = self.workshop.peer("archiving_node", self.driver, **given)
         self.launches.append(float(node.event("ready", START_S)["launch_s"]))
         return node
