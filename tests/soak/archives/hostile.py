@@ -105,14 +105,14 @@ class Attacker:
                 self._send_doomed(requests.bad_connect() if dice.random() < 0.5 else requests.connect(UNREAD_STREAM_ID))
             if dice.random() < 0.1:
                 self._work()
-            if dice.random() < 0.01:
+            if requests.sessions and dice.random() < 0.01:
                 self._send(archive.CloseSessionRequest(control_session_id=requests.sessions.pop()).encode())
 
     def _connect(self) -> None:
         """Get a session whose responses are read."""
-        before = len(self.requests.sessions)
+        before = self.counts["sessions"]
         self._send(self.requests.connect(RESPONSE_STREAM_ID))
-        wait_until(lambda: len(self.requests.sessions) > before, "no session", work=self._work)
+        wait_until(lambda: self.counts["sessions"] > before, "no session", work=self._work)
 
     def _send(self, data: bytes) -> None:
         """Send a message; where the archive has ended the image of the publication, by another one."""
