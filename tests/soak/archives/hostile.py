@@ -25,7 +25,7 @@ from tests.soak.footprint import anonymous_bytes
 from tests.support.processes import open_workshop
 from tests.support.waiting import wait_until
 
-MESSAGES = {Size.FULL: 10_000, Size.SMALL: 1_000}
+MESSAGES = {Size.FULL: 10_000, Size.SMALL: 500}
 PARTS = {Size.FULL: 10, Size.SMALL: 1}
 FIRST_SEED = {Size.FULL: 3_100, Size.SMALL: 3_099}
 CONTROL_STREAM_ID = 10

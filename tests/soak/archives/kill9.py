@@ -37,7 +37,7 @@ from tests.soak.archives.workload import SEGMENT, KilledError, Ledger, Workload,
 from tests.soak.bars import Part, Size
 from tests.support.processes import Process, Workshop, free_port, open_workshop, wait_for_driver
 
-CYCLES = {Size.FULL: 125, Size.SMALL: 3}
+CYCLES = {Size.FULL: 125, Size.SMALL: 2}
 PARTS = {Size.FULL: 8, Size.SMALL: 2}
 FIRST_SEED = {Size.FULL: 2_100, Size.SMALL: 2_099}
 RESTART_S = 1.0

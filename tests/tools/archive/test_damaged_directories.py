@@ -20,7 +20,7 @@ from aerowire.tools.main import main
 from tests.archive.files.test_damaged_files import damaged
 from tests.support.waiting import busy_no_longer_than
 
-RUNS = 3
+RUNS = 2
 COMMANDS = (
     ["list", "--all"],
     ["describe"],
