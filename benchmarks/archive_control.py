@@ -82,6 +82,8 @@ def measure(java: Java, side: Side, idle: str, rounds: int) -> dict[str, float]:
                     break
                 name, nanoseconds = line.split()
                 found[name] = int(nanoseconds) / 1e3
+            else:
+                raise RuntimeError("the client has ended before it had asked for everything")
             if not rounds:
                 time.sleep(1)
                 before = processor_s(archive.pid)

@@ -56,7 +56,7 @@ cdef class ConductorSleeper:
         return is_new
 
     def sleep(self, int64_t timeout_ns):
-        """Idle once, and on until there is work or the time is over."""
+        """Idle until there is work or the time is over; without time once, whatever there is."""
         cdef int64_t began_ns
         self._note_frames()
         with nogil:
@@ -94,9 +94,10 @@ cdef class ConductorSleeper:
 
     cdef void _sleep(self, int64_t timeout_ns) noexcept nogil:
         cdef int64_t deadline_ns = self._clock.nano_time() + timeout_ns
-        while True:
+        # What has come since the conductor looked is not to wait for a park.
+        while timeout_ns <= 0 or not self._has_work():
             self._strategy.idle(0)
-            if self._has_work() or self._clock.nano_time() >= deadline_ns:
+            if self._clock.nano_time() >= deadline_ns:
                 break
         store_release_i32(&self._woken, 0)
 

@@ -165,7 +165,7 @@ class ControlSessions:
             for assembler in self._assemblers:
                 assembler.free_session_buffer(image.session_id)
         self._images = images
-        self._on_images(images)
+        self._on_images(image for found in seen for image in found)
 
     def _report(self, error: BaseException | str, key: Hashable) -> None:
         self._core.errors.record(error, key=key)
