@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FIRST_SEED = 200_000
 SEEDS = {Size.FULL: 200, Size.SMALL: 2}
 NAMES = {Size.FULL: tuple(SCENARIOS), Size.SMALL: ("rough",)}
-HASH_SEEDS = {Size.FULL: ("0", "1", "77", "4294967295", "random"), Size.SMALL: ("0", "1", "random")}
+HASH_SEEDS = {Size.FULL: ("0", "1", "77", "4294967295", "random"), Size.SMALL: ("0", "random")}
 LIMIT_S = 3_600
 
 

@@ -13,7 +13,7 @@ from tests.soak.bars import Part, Size
 
 SEED = 20
 SEQUENCES = {Size.FULL: 10_000, Size.SMALL: 300}
-KILLS = {Size.FULL: 500, Size.SMALL: 10}
+KILLS = {Size.FULL: 500, Size.SMALL: 4}
 LIVES = {Size.FULL: 20_000, Size.SMALL: 100}
 FOLDERS = ("/dev/shm", "/tmp")
 

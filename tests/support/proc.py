@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from pathlib import Path
@@ -17,12 +18,13 @@ def descendants(pid: int) -> list[int]:
     """Return the ids of a process's children, theirs and so on."""
     found = []
     try:
-        listings = list(Path(f"/proc/{pid}/task").glob("*/children"))
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - a hundred of them are looked at again and again
     except OSError:
         return []  # it has ended
-    for listing in listings:
+    for thread in threads:
         try:
-            children = [int(word) for word in listing.read_text().split()]
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as listing:  # noqa: PTH123
+                children = [int(word) for word in listing.read().split()]
         except OSError:
             continue  # it has ended meanwhile
         for child in children:

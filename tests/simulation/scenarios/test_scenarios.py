@@ -16,7 +16,7 @@ from aerowire.simulation.scenarios.run import Run
 from aerowire.simulation.scenarios.shrinking import shrink
 from aerowire.simulation.scenarios.violation import ViolationError
 
-SEEDS = 2  # of each scenario; many more are run apart
+SEED = 1_000  # of each scenario; many more are run apart
 PAIR = Scenario(name="pair", about="two hosts", hosts=(2, 2), duration_s=(5, 5), streams=(1, 1), media=(Medium.UDP,), rate=(20, 20))
 
 
@@ -26,11 +26,9 @@ def run(plan: Plan, **options: Any) -> Outcome:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_rules_are_kept(name: str) -> None:
-    for number in range(SEEDS):
-        plan = SCENARIOS[name].plan(1_000 + number)
-        outcome = run(plan)
-        assert outcome.is_well, f"aerowire simulate {name} --seed {plan.seed}: {outcome.failure}"
-        assert outcome.messages > 0
+    outcome = run(SCENARIOS[name].plan(SEED))
+    assert outcome.is_well, f"aerowire simulate {name} --seed {SEED}: {outcome.failure}"
+    assert outcome.messages > 0
 
 
 def test_a_wall_clock_is_set_on_a_host_whose_monotonic_clock_has_just_begun() -> None:
