@@ -50,26 +50,43 @@ def _session(of: dict[str, Any]) -> Any:
 
 def read_spark(of: dict[str, Any]) -> dict[str, Any]:
     """Read with Spark: flows by their rule, so that each task needs the index, which the first one builds."""
-    from pyspark.sql import functions as F  # noqa: N812 - Spark's custom
-
     spark = _session(of)
-    frames = spark.read.format("aeron_pcap").options(columns=",".join(COLUMNS), **of["options"]).load(of["path"])
-    counts = frames.groupBy("type").count().collect()
-    added = [F.sum(name).alias(name) for name in SUMS]
-    row = frames.where("type = 'DATA'").agg(*added, F.sum(F.col("ts_ns") - F.lit(START_NS)).alias("elapsed_ns")).collect()[0]
-    found = {"frames": {one["type"]: one["count"] for one in counts}, "sums": row.asDict(), "parts": frames.rdd.getNumPartitions()}
+    found = _read_with(spark, of)
     spark.stop()
     return found
 
 
+def _read_with(spark: Any, of: dict[str, Any]) -> dict[str, Any]:
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's custom
+
+    frames = spark.read.format("aeron_pcap").options(columns=",".join(COLUMNS), **of["options"]).load(of["path"])
+    counts = frames.groupBy("type").count().collect()
+    added = [F.sum(name).alias(name) for name in SUMS]
+    row = frames.where("type = 'DATA'").agg(*added, F.sum(F.col("ts_ns") - F.lit(START_NS)).alias("elapsed_ns")).collect()[0]
+    return {"frames": {one["type"]: one["count"] for one in counts}, "sums": row.asDict(), "parts": frames.rdd.getNumPartitions()}
+
+
 def analyse_spark(of: dict[str, Any]) -> dict[str, Any]:
     """Have Spark look at the streams."""
+    spark = _session(of)
+    found = _analysed_with(spark, of)
+    spark.stop()
+    return found
+
+
+def read_and_analyse_spark(of: dict[str, Any]) -> dict[str, Any]:
+    """Do both in one session."""
+    spark = _session(of)
+    read, analysed = _read_with(spark, of), _analysed_with(spark, of)
+    spark.stop()
+    assert read["frames"] == analysed["frames"], (read, analysed)
+    return {**read, **analysed}
+
+
+def _analysed_with(spark: Any, of: dict[str, Any]) -> dict[str, Any]:
     from aerowire.pcap.analysis.summary import summarise_with_spark
 
-    spark = _session(of)
-    found = summarise_with_spark(spark, of["path"], of["ports"])
-    spark.stop()
-    return _told(found)
+    return _told(summarise_with_spark(spark, of["path"], of["ports"]))
 
 
 def analyse_core(of: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +104,14 @@ def _told(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-JOBS = {"core": read_core, "index": build_index, "read": read_spark, "analyse": analyse_spark, "analyse-core": analyse_core}
+JOBS = {
+    "core": read_core,
+    "index": build_index,
+    "read": read_spark,
+    "analyse": analyse_spark,
+    "read-and-analyse": read_and_analyse_spark,
+    "analyse-core": analyse_core,
+}
 
 if __name__ == "__main__":
     print(json.dumps(JOBS[sys.argv[1]](json.loads(sys.argv[2]))), flush=True)

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
+from aerowire.driver.media_driver import MediaDriver
 from aerowire.pcap.analysis.summary import summarise
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE, reason_of, spark_session
 from aerowire.pcap.commands.streams import CELLS, SORTS, loss_percent
@@ -136,6 +137,18 @@ def test_spark_writes_the_page_and_the_table_that_one_process_writes(tmp_path: P
     damaged.write_bytes(Path(LOSSY).read_bytes()[:-7])
     assert run(capsys, "streams", str(damaged), *SPARK)[0] == FINDING
     assert run(capsys, "frames", str(damaged), "--limit", "1", *SPARK)[0] == FINDING
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("kept_session")
+def test_a_replay_on_spark_tells_that_nobody_subscribes(capsys: pytest.CaptureFixture[str]) -> None:
+    with MediaDriver.launch_embedded(threading_mode="SHARED", ipc_term_buffer_length=65536) as driver:
+        arguments = ["--speed", "max", "--wait", "0.1", "--json", "--dir", driver.aeron_dir]
+        code, out, errors = run(capsys, "replay", LOSSY, "aeron:ipc", "10", *arguments, *SPARK)
+    told = json.loads(out)
+    assert (code, told["sent"]) == (FINDING, None), errors
+    assert "partition 0, after 0 of its rows were sent: no subscriber" in told["problem"]
 
 
 @pytest.mark.parametrize("command", ["summary", "streams", "frames", "loss", "report"])
