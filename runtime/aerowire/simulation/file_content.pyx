@@ -109,7 +109,7 @@ cdef class FileContent:
         if length < end:
             memset(self._seen.address + length, 0, end - length)
             for page in range(length // PAGE, (end - 1) // PAGE + 1):
-                self._states[page] |= PAGE_DIRTY
+                self._states[page] = (self._states[page] & ~PAGE_GIVEN_UP) | PAGE_DIRTY       # as one that is written
         self.length = length
 
     cdef int64_t pages_missing(self, int64_t offset, int64_t length) noexcept nogil:

@@ -218,6 +218,23 @@ def test_what_is_written_again_after_a_failed_sync_is_kept() -> None:
         assert content_of(after_power_failure(disk)) == NEW
 
 
+def test_a_cut_makes_a_page_dirty_again_that_a_failed_sync_gave_up() -> None:
+    for seed in range(SEEDS):
+        disk, files, _ = disk_of(seed, sector=PAGE)
+        stored(files, OLD)
+        with files.open("/a", writable=True) as file:
+            file.truncate(PAGE // 2)
+            file.truncate(PAGE)
+            disk.faults = DiskFaults(sync_error=1.0, sector=PAGE)
+            with pytest.raises(FileError):
+                file.sync()
+            disk.faults = DiskFaults(sector=PAGE)
+            file.truncate(PAGE // 2)
+            file.truncate(PAGE)
+            file.sync()
+        assert content_of(after_power_failure(disk)) == OLD[: PAGE // 2] + bytes(PAGE // 2)
+
+
 def outcome(call: Callable[[], int]) -> str:
     """Return how a read or write of 500 bytes ended."""
     try:

@@ -125,7 +125,7 @@ def clear_tail(files: FilePort, directory: Path, entry: RecordingEntry, position
     base = entry.segment_of(position)
     path = segment_path(directory, entry.recording_id, base)
     facts = files.facts(path) if base < position else None
-    if facts is not None and facts.length > position - base:
+    if facts is not None and facts.length >= position - base:  # equal after a cut that failed half way, and is not synced either
         with files.open(path, writable=True) as file:
             cut_segment(file, position - base, entry.segment_length)
             if is_synced:
