@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from aerowire.archive import ArchiveErrorCode, ReplicationParams
+from aerowire.archive.conductor.replication_session import LIVE_SETTLE_MS
 from tests.archive.conductor.conftest import CHANNEL, FRAME_LENGTH, PAYLOAD, STREAM_ID, Rig
 from tests.archive.conductor.test_recordings import extending_channel, refusal
 from tests.archive.conductor.test_replays import read, replay
 from tests.support.processes import free_port
+from tests.support.waiting import no_shorter_than
 
 
 @pytest.fixture
@@ -135,8 +137,10 @@ def test_a_copy_merges_with_the_live_stream(rig: Rig) -> None:
     rig.offer(publication, 5)
     control = channel.split("|", maxsplit=1)[0].removeprefix("aeron:udp?control=")
     params = ReplicationParams(live_destination=f"aeron:udp?endpoint=127.0.0.1:0|control={control}")
-    rig.client.replicate(source, 10, rig.archive.context.control_channel, params)
-    rig.run(lambda: "MERGE" in names(rig) or rig.failures, cycles=2_000_000)
+    # A transport counts from when its destination is added, and the live publisher does not know of it yet.
+    with no_shorter_than(LIVE_SETTLE_MS / 1e3, "the replay is left before a status message has reached the live publisher"):
+        rig.client.replicate(source, 10, rig.archive.context.control_channel, params)
+        rig.run(lambda: "MERGE" in names(rig) or rig.failures, cycles=2_000_000)
     assert rig.failures == []
     end = rig.offer(publication, 5)
     rig.run(lambda: rig.client.get_recording_position(1) == end, cycles=200_000)

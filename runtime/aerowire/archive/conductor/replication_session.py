@@ -46,6 +46,9 @@ RETRY_ATTEMPTS = 3
 SOURCE_POLL_INTERVAL_MS = 100
 # The live stream is added once the copy is that near to it. Aeron: ReplayMerge.LIVE_ADD_MAX_WINDOW.
 LIVE_ADD_MAX_WINDOW = 32 * 1024 * 1024
+# How long replay and live stream both arrive before the replay is left: five intervals of status messages, of which one has to reach the
+# live publisher. It goes on without the copy until one does, and a transport counts from when its destination is added.
+LIVE_SETTLE_MS = 1_000
 
 
 class ReplicationState(enum.Enum):
@@ -301,15 +304,18 @@ class ReplicationSession:
             yield None
         self._go_to(ReplicationState.ATTEMPT_LIVE_JOIN, f"position {self._copied_position()} >= srcRecordingPosition {source_position}")
         is_live_added = False
+        settled_ms = 0
         while True:
             source_position = yield from self._source_position()
             missing = source_position - self._copied_position()
             if not self._recorded.is_listed:
                 raise RequestRefusedError("replication image closed unexpectedly")
+            if not is_live_added or image.active_transport_count < 2:
+                settled_ms = self._core.time.now_ms + LIVE_SETTLE_MS
             if not is_live_added and missing <= min(image.term_buffer_length >> 2, LIVE_ADD_MAX_WINDOW):
                 yield from self._await(subscription.async_add_destination(self._request.live_destination))
                 is_live_added = True
-            elif is_live_added and missing <= 0 and image.active_transport_count >= 2:
+            elif is_live_added and missing <= 0 and self._core.time.now_ms >= settled_ms:
                 break
             yield None
         destination = self._channels.destination()
