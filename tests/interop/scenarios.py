@@ -172,8 +172,10 @@ class Scenario:
         self.row.feature = text
 
     def next_feature(self, text: str) -> None:
-        """Begin a further scenario of the same processes, which the matrix shows in a row of its own."""
-        self.rows.append(Row(text, self.row.publishing, list(self.row.subscribing)))
+        """Begin a scenario whose processes serve several in turn; the matrix shows each in a row of its own."""
+        if self.row.feature:
+            self.rows.append(Row(text, self.row.publishing, list(self.row.subscribing)))
+        self.feature(text)
 
     def driver(self, side: Side, properties: Mapping[str, str] | None = None, *, prefix: Sequence[str] = ()) -> Driver:
         """Start a driver, somewhere else by `prefix`, and wait until it can be used."""

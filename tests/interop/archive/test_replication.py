@@ -2,84 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from aerowire.archive import AeronArchive, RecordingSignalEvent, ReplicationParams
+from aerowire.archive import AeronArchive, ReplicationParams
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from tests.interop.archive.content import Batch, hash_of, replayed
-from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, start_archive
+from tests.interop.archive.nodes import finish, response_channel, start_archive
+from tests.interop.archive.replicator import FIRST, SECOND, STREAM_ID, Replicator, record
 from tests.interop.harness import Side
-from tests.interop.scenarios import Scenario, lossy_network, other
+from tests.interop.scenarios import Scenario, lossy_network, other, total, wait_until
 from tests.support.processes import free_port
-from tests.support.waiting import rest, wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
-STREAM_ID = 5001
-CONTROL_STREAM_ID = 10
-FIRST, SECOND, LAST = Batch(11, 200), Batch(12, 150), Batch(13, 50)
-ENDS = {"SYNC", "STOP", "REPLICATE_END"}
-
-
-class Replicator:
-    """A client of the archive that copies, with the signals and errors of the replication that goes on."""
-
-    def __init__(self, scenario: Scenario, source: ArchiveNode, target: ArchiveNode) -> None:
-        self._scenario = scenario
-        self.source = source
-        self.signals: list[RecordingSignalEvent] = []
-        self.archive: AeronArchive = target.connect("ipc", recording_signal_consumer=self.signals.append)
-
-    @property
-    def names(self) -> list[str]:
-        """The signals so far, by name."""
-        return [event.signal.name for event in self.signals]
-
-    def start(self, src_recording_id: int, params: ReplicationParams) -> None:
-        """Begin to copy."""
-        self.signals.clear()
-        self.archive.replicate(src_recording_id, CONTROL_STREAM_ID, self.source.control_channel, params)
-
-    def await_signals(self, *names: str, work: Callable[[], object] = rest) -> None:
-        """Wait for signals, while `work` is done."""
-
-        def poll() -> None:
-            if self.archive.poll() == 0:
-                work()
-
-        wait_until(lambda: set(names) <= set(self.names), lambda: f"{names} of {self.signals}", work=poll)
-
-    def copy(self, feature: str, params: ReplicationParams, *content: Batch, ends: set[str] = ENDS) -> int:
-        """Copy recording 0 in a scenario of its own; return the id of the copy, whose content is compared, and its signals."""
-        self._scenario.next_feature(feature)
-        self.start(0, params)
-        self.await_signals("REPLICATE_END", *ends)
-        begins = ["EXTEND"] if params.dst_recording_id >= 0 else ["REPLICATE", "EXTEND"]
-        assert self.names[: len(begins)] == begins
-        assert sorted(self.names[len(begins) :]) == sorted(ends)
-        copy = self.signals[0].recording_id
-        self.compare(copy, *content)
-        self._scenario.observed(f"content hash of {len(content)} batches; signals {', '.join(sorted(self.names))}")
-        return copy
-
-    def compare(self, recording_id: int, *content: Batch) -> None:
-        """Assert that a recording of the archive that copies has this content."""
-        expected = hash_of(*content)
-        assert replayed(self.archive, recording_id) == expected
-        self._scenario.row.messages += sum(batch.messages for batch in content)
-
-
-def record(archive: AeronArchive) -> int:
-    """Record two batches as recording 0, and return the position between them."""
-    publication = archive.add_recorded_exclusive_publication("aeron:ipc?term-length=64k", STREAM_ID)
-    middle = FIRST.publish(publication)
-    end = SECOND.publish(publication)
-    archive.await_recorded(0, end)
-    publication.close()
-    wait_until(lambda: archive.get_stop_position(0) == end, "the recording's stop")
-    return middle
+LAST = Batch(13, 50)
 
 
 def merge(scenario: Scenario, feature: str, replicator: Replicator, source: AeronArchive) -> None:
@@ -94,6 +30,8 @@ def merge(scenario: Scenario, feature: str, replicator: Replicator, source: Aero
     replicator.await_signals("MERGE", "REPLICATE_END")
     (subscription,) = replicator.archive.list_recording_subscriptions()
     assert "tags=7771,7772" in subscription.stripped_channel
+    # The official archive says MERGE also before the live publisher knows of the copy, and that one would go on without it.
+    wait_until(lambda: total(replicator.source.driver, "mdc-num-dest") > 0, "the copy at the live publisher")
     end = LAST.publish(publication)
     copy = replicator.signals[0].recording_id
     replicator.archive.await_recorded(copy, end)
@@ -130,12 +68,13 @@ def test_recordings_are_copied_in_every_form(scenario: Scenario, target_side: Si
     with source.connect("ipc") as recorded:
         replicator = Replicator(scenario, source, target)
         with replicator.archive:
-            scenario.feature(f"Archive replication: the source, replayed whole and from its middle{suffix}")
             scenario.row.publishing, scenario.row.subscribing = f"{source_side} archive and driver", [f"{target_side} archive and driver"]
             middle = record(recorded)
-            assert replayed(recorded, 0) == hash_of(FIRST, SECOND)
-            assert replayed(recorded, 0, position=middle) == hash_of(SECOND)
-            scenario.row.messages = FIRST.messages + 2 * SECOND.messages
+            if not is_lossy:
+                scenario.next_feature("Archive replication: the source, replayed whole and from its middle")
+                assert replayed(recorded, 0) == hash_of(FIRST, SECOND)
+                assert replayed(recorded, 0, position=middle) == hash_of(SECOND)
+                scenario.row.messages = FIRST.messages + 2 * SECOND.messages
             replicator.copy(f"Archive replication: whole{suffix}", ReplicationParams(file_io_max_length=65536), FIRST, SECOND)
             part = replicator.copy(
                 f"Archive replication: to a stop position{suffix}",

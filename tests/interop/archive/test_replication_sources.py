@@ -10,7 +10,7 @@ from tests.interop.archive.content import Batch, hash_of, replayed
 from tests.interop.archive.guards import guarded
 from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
 from tests.interop.archive.remains import counters_left
-from tests.interop.archive.test_replication import FIRST, SECOND, STREAM_ID, Replicator, record
+from tests.interop.archive.replicator import FIRST, SECOND, STREAM_ID, Replicator, record
 from tests.interop.harness import Side
 from tests.interop.scenarios import LENGTH_MAX, Scenario, other
 from tests.support.waiting import wait_until
