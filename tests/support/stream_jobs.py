@@ -12,29 +12,39 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
+
 
 def tell(event: str, **fields: object) -> None:
     print(json.dumps({"event": event, **fields}), flush=True)
 
 
-def follow(of: dict[str, Any]) -> None:
-    """Run the query."""
-    import pyarrow as pa  # type: ignore[import-untyped]
-
-    from aerowire.pcap.spark import session
-
-    spark = session("stream", master="local[2]", config={"spark.sql.shuffle.partitions": "2"})
+def started(spark: Any, of: dict[str, Any]) -> Any:
+    """Start the query; with `once` it ends when it has read what there is."""
     out = Path(of["out"])
     frames = spark.readStream.format(of["format"]).options(**of["options"]).load(of["folder"]).select(*of["columns"])
     writer = frames.writeStream.format("parquet").option("checkpointLocation", str(out / "checkpoint"))
-    query = (writer.trigger(availableNow=True) if of["once"] else writer).start(str(out / "rows"))
+    return (writer.trigger(availableNow=True) if of["once"] else writer).start(str(out / "rows"))
+
+
+def rows_of(spark: Any, of: dict[str, Any]) -> pa.Table:
+    """Return all rows that the sink has committed."""
+    return spark.read.parquet(str(Path(of["out"]) / "rows")).select(*of["columns"]).toArrow()
+
+
+def follow(of: dict[str, Any]) -> None:
+    """Run the query."""
+    from aerowire.pcap.spark import session
+
+    spark = session("stream", master="local[2]", config={"spark.sql.shuffle.partitions": "2"})
+    query = started(spark, of)
     tell("started")
     if of["once"]:
         query.awaitTermination()
-        rows = spark.read.parquet(str(out / "rows")).select(*of["columns"]).toArrow()
-        with pa.OSFile(str(out / "rows.arrow"), "wb") as file, pa.ipc.new_file(file, rows.schema) as arrow:
+        rows, path = rows_of(spark, of), str(Path(of["out"]) / "rows.arrow")
+        with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, rows.schema) as arrow:
             arrow.write_table(rows)
-        tell("ended", path=str(out / "rows.arrow"))
+        tell("ended", path=path)
     else:
         sys.stdin.readline()
         problem = query.exception()
