@@ -43,10 +43,14 @@ class Recorded:
 
 @dataclass
 class Memory:
-    """All recordings of an archive by their ids, and `lost`: those that nothing can be said of, as their files were not synced."""
+    """All recordings of an archive by their ids, and `lost`: those that nothing can be said of, as their files were not synced.
+
+    `may_disagree` says that catalog and segments need not agree any more: power was lost while neither was synced.
+    """
 
     recordings: dict[int, Recorded] = field(default_factory=dict)
     lost: set[int] = field(default_factory=set)
+    may_disagree: bool = False
 
     def give_up(self, recording_id: int) -> None:
         """Say nothing of a recording any more."""

@@ -36,6 +36,7 @@ class Inspection:
         self._client = client
         self._checksum = plan.checksum
         self._may_lose = has_lost_power and plan.sync_level == 0
+        memory.may_disagree |= self._may_lose
         self._is_unsynced = plan.sync_level == 0
         self._where = f"sync level {plan.sync_level}, {'power lost' if has_lost_power else 'process ended'}"
 
@@ -101,7 +102,7 @@ class Inspection:
 
     def _verify(self) -> None:
         """See that the tool for archives that do not run finds nothing to correct."""
-        if self._may_lose:
+        if self._memory.may_disagree:
             return
         verification = Verification(
             all_segments=True, checksum=checksum_named(self._checksum), is_dry=True, now_ms=self._client.host.clock.now_ms()
