@@ -118,7 +118,7 @@ def test_frames_behind_a_gap_are_removed_and_reported(tmp_path: Path) -> None:
         2 * TERM + gap,
         [
             f"0-{2 * TERM}.rec: offset {gap} (recording 0): bytes behind a gap that are no frames: removed up to the end of the segment",
-            f"0-{4 * TERM}.rec: offset 0 (recording 0): the frames end at position {2 * TERM + gap}: the file behind is given up,"
+            f"0-{4 * TERM}.rec: offset 0 (recording 0): the frames end at position {2 * TERM + gap}: the file is given up,"
             f" as 0-{4 * TERM}.rec.del",
         ],
     )
@@ -160,3 +160,12 @@ def test_files_behind_the_stop_position_of_a_truncated_recording_are_given_up(tm
     assert [f"as 0-{at * TERM}.rec.del" in text for at, text in zip((2, 4), told, strict=True)] == [True, True]
     assert list_segments(FileSystem(), tmp_path) == {0: [0], 1: [0]}
     assert recover_recordings(catalog, NOW_MS) == []
+
+
+def test_files_of_a_recording_that_the_catalog_has_forgotten_are_given_up(tmp_path: Path) -> None:
+    write_catalog(tmp_path, [RecordingWriter(tmp_path, stop=0)])
+    (tmp_path / f"1-{2 * TERM}.rec").write_bytes(bytes(2 * TERM))
+    catalog = Catalog.open(tmp_path, FileSystem(), capacity=4096)
+    (told,) = recover_recordings(catalog, NOW_MS)
+    assert f"the catalog has no such recording yet: the file is given up, as 1-{2 * TERM}.rec.del" in str(told)
+    assert list_segments(FileSystem(), tmp_path) == {}

@@ -35,7 +35,8 @@ def recover_recordings(
 ) -> list[Finding]:
     """Find the stop positions of all recordings that have none, and write them to the catalog; return what had to be removed.
 
-    Files behind the stop position of another recording, whose truncation did not come to its end, are given up.
+    Files behind the stop position of another recording, whose truncation did not come to its end, are given up; so are those of recordings
+    that a catalog without its end has forgotten, and whose ids it will give out again.
 
     `checksum` is the algorithm of recorded frames, by which those that were written in part are told from the others. With a
     `dry_directory` its segment files are only read, for a catalog that is a copy of that directory's. Raises FileError.
@@ -47,6 +48,9 @@ def recover_recordings(
     for recording_id, positions in segments.items():
         if catalog.has_recording(recording_id) and 0 <= catalog.stop_position(recording_id) <= positions[-1]:
             findings += _give_up_behind(catalog.files, directory, catalog.entry(recording_id), positions, is_dry=is_dry)
+        elif recording_id >= catalog.next_recording_id:
+            reason = "the catalog has no such recording yet"
+            findings += [_given_up(catalog.files, directory, recording_id, position, reason, is_dry=is_dry) for position in positions]
     for recording_id in catalog.active:
         entry = catalog.entry(recording_id)
         if entry is not None and entry.is_active:
@@ -75,14 +79,19 @@ def _give_up_behind(files: FilePort, directory: Path, entry: RecordingEntry | No
         path = segment_path(directory, entry.recording_id, position)
         facts = files.facts(path)
         if not _is_empty(files, path):
-            given_up = deleted_segment_name(entry.recording_id, position)
-            text = f"the recording ends at position {stop_position}: the file behind is given up, as {given_up}"
-            findings.append(Finding(str(path), 0, text, entry.recording_id))
-            if not is_dry:
-                give_up_segment(files, directory, entry.recording_id, position)
+            reason = f"the recording ends at position {stop_position}"
+            findings.append(_given_up(files, directory, entry.recording_id, position, reason, is_dry=is_dry))
         elif not is_dry and (position > stop_position or facts is None or facts.length != entry.segment_length):
             files.delete(path)
     return findings
+
+
+def _given_up(files: FilePort, directory: Path, recording_id: int, position: int, reason: str, *, is_dry: bool) -> Finding:
+    """Give up a segment file unless `is_dry`, and say so."""
+    if not is_dry:
+        give_up_segment(files, directory, recording_id, position)
+    text = f"{reason}: the file is given up, as {deleted_segment_name(recording_id, position)}"
+    return Finding(str(segment_path(directory, recording_id, position)), 0, text, recording_id)
 
 
 def _is_empty(files: FilePort, path: Path) -> bool:
@@ -155,16 +164,11 @@ class _Recovery:
         """Give up files that lie behind the end of the recording; those without a frame just go."""
         for segment in segments:
             path = segment_path(self._directory, self._entry.recording_id, segment)
-            is_empty = _is_empty(self._files, path)
-            if not is_empty:
-                given_up = deleted_segment_name(self._entry.recording_id, segment)
-                self._report(str(path), 0, f"{reason}: the file behind is given up, as {given_up}")
-            if self._is_dry:
-                continue
-            if is_empty:
+            if not _is_empty(self._files, path):
+                found = _given_up(self._files, self._directory, self._entry.recording_id, segment, reason, is_dry=self._is_dry)
+                self.findings.append(found)
+            elif not self._is_dry:
                 self._files.delete(path)
-            else:
-                give_up_segment(self._files, self._directory, self._entry.recording_id, segment)
 
     def _report(self, path: str, offset: int, text: str) -> None:
         self.findings.append(Finding(path, offset, text, self._entry.recording_id))

@@ -20,7 +20,8 @@ ARCHIVES = ARCHIVE_SCENARIOS["archives"]
 # 1: a recording that ended with its last file was taken for faulty. 52: so was a file whose archive died before it had its length.
 # 74: files of a truncated recording came back with the power. 39: so did a file whose recording had failed before it had its length.
 # 194: what a failed block had left came back after a cut that had failed once.
-FOUND = (1, 39, 52, 74, 194)
+# 2016: files of a recording that a catalog without its end had forgotten were in the way of the next one with its id.
+FOUND = (1, 39, 52, 74, 194, 2016)
 
 
 @pytest.mark.parametrize("seed", [*FOUND, 1_000, 1_001, 1_002])
