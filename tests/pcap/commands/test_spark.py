@@ -142,7 +142,7 @@ def test_spark_writes_the_page_and_the_table_that_one_process_writes(tmp_path: P
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("kept_session")
-def test_a_replay_on_spark_tells_that_nobody_subscribes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_on_spark_tells_that_there_is_no_subscriber(capsys: pytest.CaptureFixture[str]) -> None:
     with MediaDriver.launch_embedded(threading_mode="SHARED", ipc_term_buffer_length=65536) as driver:
         arguments = ["--speed", "max", "--wait", "0.1", "--json", "--dir", driver.aeron_dir]
         code, out, errors = run(capsys, "replay", LOSSY, "aeron:ipc", "10", *arguments, *SPARK)
