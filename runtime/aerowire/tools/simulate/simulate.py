@@ -50,7 +50,7 @@ later. Copies that links make, and sends that fail, are not in it. It is pcapng,
 Exit codes: 0 all rules were kept; 1 a seed failed, or interrupted; 2 usage.
 """
 ABOUT = """\
-A simulated world replaces these, and nothing else; all other code is that of a real driver and a real client.
+A simulated world replaces these, and nothing else; all other code is that of a real driver, archive and client.
 
   clock        a wall clock and a monotonic clock for each host: off, drifting, set forth and back
   randomness   generators that follow from the seed
