@@ -13,7 +13,8 @@ from aerowire.conformance.cases.refusals import expect_refusal
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, GROUP, LOOPBACK, REACTION_MS, TIMER_TOLERANCE_MS, Bench, Source, Subscription
 from aerowire.conformance.harness.check import check_equal, check_intervals, intervals_ms
-from aerowire.conformance.harness.wire import Wire, free_port
+from aerowire.conformance.harness.frames import StreamFrames
+from aerowire.conformance.harness.wire import Match, Wire, free_port
 from aerowire.conformance.model import Case, Finding, TimingMiss, case
 
 EVEN_GROUP = "224.20.30.42"
@@ -58,13 +59,17 @@ def waits_ms(source: Source, ear: Wire, count: int, *, within_ms: float) -> list
         start = ear.mark()
         position = 2 * index * length
         shown_ns = source.send(made.data(position + length, b"x"))
-        nak = ear.expect(frames.is_nak, "a NAK", within_ms=within_ms, start=start, since_ns=shown_ns)
+        nak = ear.expect(nak_from(made, position), "a NAK", within_ms=within_ms, start=start, since_ns=shown_ns)
         check_equal("position of the NAK", made.position(nak.first.term_id, nak.first.term_offset), position)
         found.append(max(0.0, (nak.time_ns - shown_ns) / 1e6))
         source.send(made.data(position, b"x"))
-        # What is repeated of this gap must not be taken for the next one's.
         ear.collect(REACTION_MS)
     return found
+
+
+def nak_from(made: StreamFrames, position: int) -> Match:
+    """Return a match for NAKs from a position on: one that is repeated of a gap before it must not be taken for the next gap's."""
+    return lambda frame: frames.is_nak(frame) and made.position(frame.term_id, frame.term_offset) >= position
 
 
 def backoff_ms(bench: Bench) -> float:
