@@ -36,16 +36,17 @@ class Planted:
 
 
 PROGRESS = "what lives makes progress"
-CONNECTED = "a running application is connected"
+# Once all faults have ended, and before there were any.
+CONNECTED = ("a running application is connected", "two sides that run are connected")
 FAULTS = (
-    Planted("nak-never-sent", "mild", (PROGRESS,)),
+    Planted("nak-never-sent", "mild", (PROGRESS, *CONNECTED)),
     Planted("limit-of-the-fastest-subscriber", "quiet", ("positions keep to their limits",)),
     Planted("position-before-its-data", "mild", (PROGRESS,)),
     Planted("end-told-early", "partitions", ("a stream ends with its last message",)),
     Planted("counter-reused-at-once", "quiet", ("a freed counter rests before it has a new owner",)),
     Planted("living-claim-unblocked", "quiet", ("messages arrive contiguous and in order",)),
     Planted("dead-clients-publication-kept", "crashes", ("the dead leave nothing behind", "one side alone is not connected")),
-    Planted("status-message-to-the-wrong-address", "quiet", (PROGRESS, CONNECTED)),
+    Planted("status-message-to-the-wrong-address", "quiet", (PROGRESS, *CONNECTED)),
     Planted("wall-clock-for-a-timeout", "partitions", ("a running client is not given up",)),
 )
 
