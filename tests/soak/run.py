@@ -35,8 +35,8 @@ SOURCES = (
     "tests/codegen/sbe",
     "tests/support",
     "tests/conformance",
-    "tests/fuzz",
     "tests/interop",
+    "tests/simulation",
 )
 
 
@@ -45,7 +45,7 @@ def source_digest() -> str:
     digest = hashlib.sha256()
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in {".xml", ".py", ".pyx", ".pxd", ".c"}:
+            if path.suffix in {".xml", ".py", ".pyx", ".pxd", ".c", ".java", ".patch"}:
                 digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
     return digest.hexdigest()
 
