@@ -50,7 +50,7 @@ SocketOpener = Callable[[SocketSpec], "DatagramPort"]
 
 
 class SecretsPort(Protocol):
-    """Numbers that give a permission to whoever knows them."""
+    """Numbers whose knowledge is a permission, as tokens are."""
 
     def u64(self) -> int:
         """Return a uniform integer of 64 bits that cannot be guessed."""

@@ -42,7 +42,7 @@ cdef class SeededRandom(RandomPort):
 
 
 class SystemSecrets:
-    """Numbers that none who has seen others of them can guess, of the operating system's generator. Any thread."""
+    """Numbers of the operating system's generator, which cannot be guessed from others of them. Any thread."""
 
     def u64(self) -> int:
         """Return a uniform integer of 64 bits."""

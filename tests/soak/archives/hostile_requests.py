@@ -56,7 +56,7 @@ CHANNELS = (
 )
 # Requests about everything, which a session may make, and by which all other clients would be touched.
 _ABOUT_ALL = {"StopAllReplaysRequest"}
-# Ids that the archive and its driver give out: a small one may be that of another client, who may be stopped by it.
+# Ids that the archive and its driver give out: a small one may be that of another client, whose recording it would stop.
 _IDS_OF_OTHERS = {"subscription_id", "replay_session_id", "replication_id"}
 ID_MIN = 1 << 31
 _MESSAGES = [route.message for route in ROUTES.values()]

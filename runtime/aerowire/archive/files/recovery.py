@@ -1,7 +1,7 @@
 """The recovery of recordings that were active when their Archive died: their stop positions are found in their segment files.
 
 What cannot be a part of the recording is removed and reported: a frame that was written in part, bytes behind a gap, files behind it. So
-whoever extends the recording finds nothing but zeros behind its end. Aeron: Catalog, whose Archive refuses to start where a frame may be
+an extension of the recording finds nothing but zeros behind its end. Aeron: Catalog, whose Archive refuses to start where a frame may be
 torn, and looks at no checksum but that of a last frame with an empty page.
 """
 

@@ -7,7 +7,7 @@ session id of their image in the place of the checksum, which tells them from fr
 - the same in frames that follow each other, or in the padding behind, of any other image.
 
 A frame that is neither, and has no checksum that is right, is damaged if a part is missing as failed writes leave it: sectors of zeros, or
-zeros up to its end in the last frame of all. Any other frame is left to those who verify: recovery removes nothing that may have been
+zeros up to its end in the last frame of all. Any other frame is left to verification: recovery removes nothing that may have been
 acknowledged.
 """
 

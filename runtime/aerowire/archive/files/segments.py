@@ -119,8 +119,8 @@ def cut_segment(file: OpenFile, offset: int, segment_length: int) -> None:
 def clear_tail(files: FilePort, directory: Path, entry: RecordingEntry, position: int, *, is_synced: bool) -> None:
     """Let the segment that holds the end of a recording go on with zeros. Raises FileError.
 
-    Blocks are left there by a write or sync that failed, and by a truncation whose archive died. Whoever followed the frames of the
-    recording once it is extended would take them for its own.
+    Blocks are left there by a write or sync that failed, and by a truncation whose archive died. A reader that follows the frames of
+    the recording once it is extended would take them for its own.
     """
     base = entry.segment_of(position)
     path = segment_path(directory, entry.recording_id, base)

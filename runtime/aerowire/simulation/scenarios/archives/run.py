@@ -46,7 +46,7 @@ _PROGRESS = "once faults have ended everything goes on"
 
 
 class WatchedWorld(SimulatedWorld):
-    """A world whose steps are looked at, whoever lets it run."""
+    """A world that reports each of its steps, by whichever call time passes."""
 
     def __init__(self, *, seed: int, on_step: Callable[[], None]) -> None:
         super().__init__(seed=seed)
