@@ -32,16 +32,32 @@ def add_command(
     finding: str = "interrupted before it was done",
 ) -> argparse.ArgumentParser:
     """Add `archive NAME` with its directory and --json; return the parser for the rest."""
+    notes = _CODES.format(done=done, finding=finding)
+    parser = add_parser(subparsers, name, run, purpose=purpose, description=description, examples=examples, notes=notes)
+    parser.add_argument("directory", metavar="DIR", help="the directory of an archive, ours or an official one")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def add_parser(
+    subparsers: Subparsers[argparse.ArgumentParser],
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    *,
+    purpose: str,
+    description: str,
+    examples: Iterable[str],
+    notes: str,
+) -> argparse.ArgumentParser:
+    """Add `archive NAME`, whose help ends with examples and notes; return its parser without arguments."""
     lines = "\n".join(f"  aerowire archive {name} {example}".rstrip() for example in examples)
     parser = subparsers.add_parser(
         f"archive {name}",
         help=purpose,
         description=description,
-        epilog=f"Examples:\n{lines}\n\n{_CODES.format(done=done, finding=finding)}\n",
+        epilog=f"Examples:\n{lines}\n\n{notes}\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("directory", metavar="DIR", help="the directory of an archive, ours or an official one")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
     return parser
 

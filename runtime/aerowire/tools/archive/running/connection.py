@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.archive.archive_command import Subparsers
+from aerowire.tools.archive.archive_command import Subparsers, add_parser
 from aerowire.tools.arguments import add_directory_arguments, seconds, stream_id
 
 if TYPE_CHECKING:
@@ -36,14 +36,8 @@ def add_running_command(
     finding: str = "interrupted before it was done",
 ) -> argparse.ArgumentParser:
     """Add `archive NAME` with ARCHIVE and what reaches it; return the parser for the rest."""
-    lines = "\n".join(f"  aerowire archive {name} {example}" for example in examples)
-    parser = subparsers.add_parser(
-        f"archive {name}",
-        help=purpose,
-        description=description,
-        epilog=f"Examples:\n{lines}\n\n{_WHERE}\n\n{_CODES.format(done=done, finding=finding)}\n",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    notes = f"{_WHERE}\n\n{_CODES.format(done=done, finding=finding)}"
+    parser = add_parser(subparsers, name, run, purpose=purpose, description=description, examples=examples, notes=notes)
     parser.add_argument("archive", metavar="ARCHIVE", help="directory or control channel of a running archive")
     add_directory_arguments(parser, otherwise="the archive's own, or the user's in shared memory")
     parser.add_argument("--control-stream", metavar="STREAM", type=stream_id, help="stream of a control channel (default: 10)")
@@ -53,7 +47,6 @@ def add_running_command(
         "--timeout", metavar="SECONDS", type=seconds, default=_TIMEOUT_S, help=f"wait so long for an answer (default: {_TIMEOUT_S:g})"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
     return parser
 
 
