@@ -27,7 +27,7 @@ def test_this_process_and_the_first_one_are_running() -> None:
     assert process_is_running(1)
 
 
-@pytest.mark.parametrize("pid", [0, -1])
+@pytest.mark.parametrize("pid", [0, -1, 2**31, 2**63 - 1, -(2**63)])
 def test_an_id_that_names_no_single_process_is_none(pid: int) -> None:
     assert not process_is_running(pid)
 

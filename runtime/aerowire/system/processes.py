@@ -13,6 +13,7 @@ from typing import Protocol
 _ENDED_STATES = "ZXx"
 # Of the fields after the name in that file: the state, and when the process began, in ticks since the machine did.
 _STATE_FIELD, _BEGIN_FIELD = 0, 19
+_PID_MAX = 2**31 - 1  # of a pid_t; files have 64 bits for it
 _CLOCK_SLACK_MS = 1_000
 
 
@@ -71,7 +72,7 @@ def process_is_running(pid: int, *, begun_by_ms: int | None = None) -> bool:
 
     With `begun_by_ms` (epoch ms) one that began later, by a second at least, does not count: it has another's id again.
     """
-    if pid <= 0:
+    if not 0 < pid <= _PID_MAX:
         return False
     try:
         os.kill(pid, 0)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aerowire.archive import AeronArchive, Archive
-from aerowire.base.errors import ActiveArchiveError, ArchiveError, FileError
+from aerowire.base.errors import ActiveArchiveError, ArchiveError, ArchiveFileError, FileError
 from aerowire.client import Aeron
 from aerowire.driver import MediaDriver
 from aerowire.tools.main import main
@@ -113,7 +113,7 @@ def launched(directory: Path, options: dict[str, Any]) -> Archive | None:
     """Return a running archive, None for one that says which file keeps it from starting."""
     try:
         return Archive.launch(**options)
-    except (FileError, ActiveArchiveError) as error:
+    except (FileError, ArchiveFileError, ActiveArchiveError) as error:
         if str(directory) not in str(error):
             raise
         return None
