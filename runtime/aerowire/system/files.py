@@ -7,6 +7,9 @@ import stat
 from io import FileIO
 from pathlib import Path
 
+# What st_blocks counts, whatever the file system's own blocks are.
+_BLOCK_LENGTH = 512
+
 
 def open_output(path: str, overwrites: bool) -> int:
     """Return a descriptor of a new file, or of a pipe or device that is there; a file is replaced if it may be, and no link is followed."""
@@ -30,6 +33,11 @@ def read_start(path: Path, length: int) -> bytes:
             return file.read(length)
     except FileNotFoundError:
         return b""
+
+
+def allocated_length(facts: os.stat_result) -> int:
+    """Return the bytes that a file takes on the disk: of a sparse one what was written."""
+    return facts.st_blocks * _BLOCK_LENGTH
 
 
 def identity_of(path: str | os.PathLike[str]) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerowire.system.files import allocated_length
 from aerowire.tools.archive.archive_command import (
     Subparsers,
     add_command,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from aerowire.archive.files.offline_catalog import OfflineCatalog
     from aerowire.recordings.catalog_entry import RecordingEntry
 
-_BLOCK_LENGTH = 512  # of st_blocks
 _COLUMNS = ("id", "state", "start", "stop", "files", "size", "duration", "stream", "session", "started", "stopped", "channel")
 _NUMBERS = _COLUMNS[0:1] + _COLUMNS[2:9]
 
@@ -128,7 +128,7 @@ def _row(catalog: OfflineCatalog, entry: RecordingEntry, segments: list[int], po
 
 def _length_on_disk(path: Path) -> int:
     try:
-        return path.stat().st_blocks * _BLOCK_LENGTH
+        return allocated_length(path.stat())
     except OSError:
         return 0  # it was deleted meanwhile
 

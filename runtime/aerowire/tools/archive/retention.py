@@ -6,8 +6,9 @@ import argparse
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from aerowire.system.files import allocated_length
 from aerowire.tools.archive.archive_command import Subparsers, add_command, recording_id, running_mark, show, show_json, system_files, tell
 
 if TYPE_CHECKING:
@@ -15,19 +16,10 @@ if TYPE_CHECKING:
     from aerowire.archive.files.retention import RecordingFiles, Removal, Rule, SegmentFile
     from aerowire.recordings.catalog_entry import RecordingEntry
 
-_BLOCK_LENGTH = 512  # of st_blocks
 _AGES_MS = {"h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _SIZES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _AMOUNT = re.compile(r"(\d{1,15})([hdwkmgt])", re.IGNORECASE)
 _POSITION = re.compile(r"to-position[: =](\d{1,18})")
-
-
-class Keep(NamedTuple):
-    """What --keep says: an age in milliseconds, a number of bytes, or a position; the others are None."""
-
-    age_ms: int | None = None
-    length: int | None = None
-    position: int | None = None
 
 
 def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
@@ -59,14 +51,16 @@ def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument("--apply", action="store_true", help="remove the files; without it nothing is changed")
 
 
-def keep(text: str) -> Keep:
-    """Return what an argument says is to be kept."""
+def keep(text: str) -> Rule:
+    """Return the rule that an argument says; an age counts from now."""
+    from aerowire.archive.files.retention import KeepBytes, KeepFrom, KeepSince
+
     if (position := _POSITION.fullmatch(text)) is not None:
-        return Keep(position=int(position[1]))
+        return KeepFrom(int(position[1]))
     if (amount := _AMOUNT.fullmatch(text)) is None:
         raise argparse.ArgumentTypeError(f"expected an age as 30d, a size as 500g, or to-position:N, got {text!r}")
     number, unit = int(amount[1]), amount[2].lower()
-    return Keep(age_ms=number * _AGES_MS[unit]) if unit in _AGES_MS else Keep(length=number * _SIZES[unit])
+    return KeepSince(time.time_ns() // 1_000_000 - number * _AGES_MS[unit]) if unit in _AGES_MS else KeepBytes(number * _SIZES[unit])
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,24 +71,18 @@ def run(arguments: argparse.Namespace) -> int:
     directory = Path(arguments.directory)
     is_running = running_mark(directory) is not None
     with OfflineCatalog(system_files(), directory) as catalog:
-        removals = plan_retention(_recordings(catalog, arguments, is_running=is_running), _rule(arguments.keep))
+        removals = plan_retention(_recordings(catalog, arguments, is_running=is_running), arguments.keep)
         problems: dict[int, str] = {}
-        if arguments.apply:
-            problems = _purge(arguments, removals) if is_running else _remove(directory, removals)
+        if arguments.apply and is_running:
+            problems = _purge(arguments, removals)
+        elif arguments.apply:
+            _remove(directory, removals)
     _tell(arguments, removals, problems)
     return int(bool(problems))
 
 
-def _rule(what: Keep) -> Rule:
-    from aerowire.archive.files.retention import KeepBytes, KeepFrom, KeepSince
-
-    if what.age_ms is not None:
-        return KeepSince(time.time_ns() // 1_000_000 - what.age_ms)
-    return KeepBytes(what.length) if what.length is not None else KeepFrom(what.position or 0)
-
-
 def _recordings(catalog: OfflineCatalog, arguments: argparse.Namespace, *, is_running: bool) -> list[RecordingFiles]:
-    """Return the recordings that may be shortened, with their files; those that cannot be are told."""
+    """Return the recordings that may be shortened, with their files; say of the others why they stay as they are."""
     from aerowire.archive.files.retention import RecordingFiles
     from aerowire.archive.files.segments import list_segments
     from aerowire.tools.archive.recording_list import recorded_positions
@@ -124,11 +112,11 @@ def _file(catalog: OfflineCatalog, entry: RecordingEntry, position: int) -> Segm
     written_ms = facts.st_mtime_ns // 1_000_000
     # A copy of a directory may have the times of the copying.
     time_ms = written_ms if entry.is_active or entry.stop_timestamp_ms < 0 else min(written_ms, entry.stop_timestamp_ms)
-    return SegmentFile(position, time_ms, facts.st_blocks * _BLOCK_LENGTH)
+    return SegmentFile(position, time_ms, allocated_length(facts))
 
 
-def _remove(directory: Path, removals: list[Removal]) -> dict[int, str]:
-    """Let recordings of a directory that is not in use begin later, and delete the files before; return what failed: nothing."""
+def _remove(directory: Path, removals: list[Removal]) -> None:
+    """Let recordings of a directory that is not in use begin later, and delete the files before. Raises FileError."""
     from aerowire.archive.files.mark_life import check_unused
     from aerowire.archive.files.offline_catalog import OfflineCatalog
     from aerowire.archive.files.segments import segment_path
@@ -144,7 +132,6 @@ def _remove(directory: Path, removals: list[Removal]) -> dict[int, str]:
         for file in removal.files:
             ports.files.delete(segment_path(directory, removal.recording_id, file.position))
     ports.files.sync_directory(directory)
-    return {}
 
 
 def _purge(arguments: argparse.Namespace, removals: list[Removal]) -> dict[int, str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.base.errors import AerowireError
+from aerowire.system.files import allocated_length
 from aerowire.system.processes import process_is_running
 
 # Directories of a place that are looked into; a temporary directory may have any number.
@@ -39,7 +40,7 @@ def length_on_disk(directory: Path) -> int:
     total = 0
     for path in directory.rglob("*"):
         try:
-            total += path.lstat().st_blocks * 512
+            total += allocated_length(path.lstat())
         except OSError:
             continue  # it went meanwhile
     return total

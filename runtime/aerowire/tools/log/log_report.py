@@ -16,6 +16,7 @@ from rich.text import Text
 from aerowire.base.text import printable
 from aerowire.codecs.flyweights.logbuffer import END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
+from aerowire.system.files import allocated_length
 from aerowire.tools.driver.log_files import log_paths
 from aerowire.tools.log.log_frames import HEADER_LENGTH, Claim, Damage, Entry, Frame, Remnant, Term, Zeros, entries_of
 from aerowire.tools.log.log_reader import ACTIVE, LogReader, TermState
@@ -220,7 +221,6 @@ class LogList:
 
 
 def _summary(reader: LogReader) -> dict[str, Any]:
-    block_length = 512  # what st_blocks counts, whatever the file system's own blocks are
     return {
         "file": str(reader.path),
         "type": reader.type_text,
@@ -229,7 +229,7 @@ def _summary(reader: LogReader) -> dict[str, Any]:
         "term_length": reader.term_length,
         "tail_position": None if reader.is_image else reader.tail_position,
         "is_connected": bool(reader.metadata["is_connected"]),
-        "allocated": reader.path.stat().st_blocks * block_length,
+        "allocated": allocated_length(reader.path.stat()),
     }
 
 
