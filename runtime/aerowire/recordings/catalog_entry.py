@@ -81,6 +81,12 @@ class RecordingEntry:
         """Return where the segment that holds a position begins."""
         return segment_base_position(position, self.start_position, self.term_buffer_length, self.segment_file_length)
 
+    def needed_segments(self) -> range:
+        """Return where the segments begin that hold a stopped recording; none where it is empty."""
+        if self.start_position == self.stop_position:
+            return range(0)
+        return range(self.segment_of(self.start_position), self.stop_position, self.segment_length)
+
     def term_id_of(self, position: int) -> int:
         """Return the id of the term that holds a position."""
         return term_id_at(position, self.initial_term_id, self.term_buffer_length)

@@ -106,8 +106,8 @@ class _Repairing:
 
     def _compare(self, catalog: Catalog, entry: RecordingEntry, segments: list[int]) -> None:
         """Compare a recording with its files, and shorten it to the part that can be replayed."""
-        needed = range(entry.segment_of(entry.start_position), entry.stop_position, entry.segment_length)
-        if entry.start_position == entry.stop_position:
+        needed = entry.needed_segments()
+        if not needed:
             return
         present = set(segments)
         first = next((one for one in needed if one in present), None)

@@ -13,7 +13,6 @@ from aerowire.base.errors import ActiveArchiveError, AerowireError, MissingFileE
 if TYPE_CHECKING:
     from aerowire.archive.files.mark_header import MarkHeader
     from aerowire.archive.files.offline_catalog import OfflineCatalog
-    from aerowire.recordings.catalog_entry import RecordingEntry
     from aerowire.system.ports import Ports
 
 RUNNING, ENDED, STALE, ABSENT, DAMAGED = "running", "ended", "stale", "absent", "damaged"
@@ -122,11 +121,8 @@ def _catalog_facts(catalog: OfflineCatalog, *, is_running: bool) -> tuple[int, i
     segments = list_segments(catalog.files, catalog.directory)
     valid = [one for one in catalog.entries if one.is_valid]
     unfinished = [] if is_running else [one.recording_id for one in valid if one.is_active]
-    incomplete = [one.recording_id for one in valid if not one.is_active and _lacks_files(one, segments.get(one.recording_id, []))]
+    incomplete = [
+        one.recording_id for one in valid if not one.is_active and not set(one.needed_segments()) <= set(segments.get(one.recording_id, []))
+    ]
     length = max((one.segment_length for one in valid), default=0)
     return len(valid), length, unfinished, incomplete, any(one.checksum for one in valid)
-
-
-def _lacks_files(entry: RecordingEntry, segments: list[int]) -> bool:
-    needed = range(entry.segment_of(entry.start_position), entry.stop_position, entry.segment_length)
-    return entry.start_position < entry.stop_position and not set(needed) <= set(segments)
