@@ -161,18 +161,15 @@ class AsyncAeronArchive:
         unavailable_image_handler: ImageHandler | None = None,
     ) -> AsyncSubscription:
         """As `AeronArchive.replay`; the subscription is one of the loop, and its handlers are called in the loop."""
-
-        def start(available: ImageHandler, unavailable: ImageHandler) -> Pending[Any]:
-            return self._client.async_replay(
-                recording_id,
-                replay_channel,
-                replay_stream_id,
-                ReplayParams() if params is None else params,
-                available_image_handler=available,
-                unavailable_image_handler=unavailable,
-            )
-
-        return await self._aeron._open_subscription(start, self.wait, available_image_handler, unavailable_image_handler)
+        opened = await self.open_replay(
+            recording_id,
+            replay_channel,
+            replay_stream_id,
+            params,
+            available_image_handler=available_image_handler,
+            unavailable_image_handler=unavailable_image_handler,
+        )
+        return opened.subscription
 
     async def open_replay(
         self,
