@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.archive.archive_command import Subparsers, add_parser
+from aerowire.tools.archive.archive_command import Subparsers, add_parser, running_mark
 from aerowire.tools.arguments import add_directory_arguments, seconds, stream_id
 
 if TYPE_CHECKING:
     from aerowire.archive import AeronArchive
+    from aerowire.archive.files.mark_header import MarkHeader
 
-_SCHEME = "aeron:"
+CHANNEL_SCHEME = "aeron:"
 _TIMEOUT_S = 10.0
 _HERE = ("localhost", "127.", "[::1]")
 _ANSWERS_HERE = "aeron:udp?endpoint=localhost:0"
@@ -63,21 +64,27 @@ class ArchivePlace:
 def place_of(archive: str) -> ArchivePlace:
     """Return where the Archive of a directory or a control channel takes requests. Raises ConfigurationError where none runs."""
     from aerowire.base.channel_uri import IPC_CHANNEL, ChannelUri
-    from aerowire.base.errors import ConfigurationError
-    from aerowire.tools.archive.archive_command import running_mark
 
-    if archive.startswith(_SCHEME):
+    if archive.startswith(CHANNEL_SCHEME):
         response = IPC_CHANNEL if ChannelUri.parse(archive).is_ipc else _ANSWERS_HERE
         return ArchivePlace(archive, None, response, None)
-    mark = running_mark(Path(archive))
+    mark = mark_of_running(archive)
+    return ArchivePlace(mark.local_control_channel, mark.local_control_stream_id, IPC_CHANNEL, mark.aeron_directory)
+
+
+def mark_of_running(directory: str) -> MarkHeader:
+    """Return the header of the mark file of the Archive that runs in a directory. Raises ConfigurationError where none runs."""
+    from aerowire.base.errors import ConfigurationError
+
+    mark = running_mark(Path(directory))
     if mark is None:
         raise ConfigurationError(
             "no archive runs in the directory",
-            where=archive,
+            where=directory,
             expected="the directory or the control channel of a running archive",
             hint="start it by: aerowire archive start --archive-dir DIR",
         )
-    return ArchivePlace(mark.local_control_channel, mark.local_control_stream_id, IPC_CHANNEL, mark.aeron_directory)
+    return mark
 
 
 def connect(arguments: argparse.Namespace, **options: Any) -> AeronArchive:

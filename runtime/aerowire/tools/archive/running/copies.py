@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.tools.archive.archive_command import Subparsers, recording_id, show, show_json
-from aerowire.tools.archive.running.connection import add_running_command, connect, place_of
+from aerowire.tools.archive.running.connection import CHANNEL_SCHEME, add_running_command, connect, mark_of_running
 from aerowire.tools.arguments import count_or_none, stream_id
 
 if TYPE_CHECKING:
@@ -73,13 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _source(arguments: argparse.Namespace) -> tuple[str, int]:
     """Return the control channel of the source that another archive can use, and its stream."""
     from aerowire.base.errors import ConfigurationError
-    from aerowire.tools.archive.archive_command import running_mark
 
-    if arguments.source.startswith("aeron:"):
+    if arguments.source.startswith(CHANNEL_SCHEME):
         return arguments.source, _CONTROL_STREAM_ID if arguments.source_stream is None else arguments.source_stream
-    place_of(arguments.source)  # which tells what is wrong with the directory
-    mark = running_mark(Path(arguments.source))
-    if mark is None or not mark.control_channel:
+    mark = mark_of_running(arguments.source)
+    if not mark.control_channel:
         raise ConfigurationError(
             "the source takes requests within its driver alone",
             where=arguments.source,
