@@ -1,4 +1,4 @@
-"""Frames that were written in part are told from whole ones by their checksums, where some frames of a recording have none."""
+"""Checksums show which frames were written in part, also in a recording of which some frames have none."""
 
 from __future__ import annotations
 

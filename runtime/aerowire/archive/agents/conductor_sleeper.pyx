@@ -107,7 +107,7 @@ cdef class ConductorSleeper:
             return True
         for i in range(self._watched_count):
             if self._watched[i].frame is not NULL:
-                # An image that has gone is let go of by the conductor.
+                # The conductor has to forget an image that has gone.
                 if load_acquire_i32(self._watched[i].state) != STATE_OPEN or load_acquire_i32(self._watched[i].frame) > 0:
                     return True
         return False

@@ -183,7 +183,7 @@ class RecordingFollower:
                 ArchiveErrorCode.GENERIC,
                 expected=f"what is recorded from position {self._begin} on",
                 actual=f"{_VAIN_REPLAYS_MAX} replays without a message",
-                hint="what the archive cannot read is told to the error_handler, or by poll_for_error_response",
+                hint="the error_handler, or poll_for_error_response, has the reason",
             )
         self._look_ns = self._clock.now_ns() + (LOOK_NS if self._vain_replays else 0)
         return 1

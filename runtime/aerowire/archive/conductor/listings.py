@@ -54,7 +54,7 @@ class ListingSession:
         self._session.active_listing = None
 
     def _try_send_next(self) -> bool:
-        """As `_send_next`; what that raises ends the listing, whose client is told."""
+        """As `_send_next`; an exception there ends the listing with an error response to the client."""
         try:
             return self._send_next()
         except Exception as error:

@@ -38,16 +38,17 @@ def recover_recordings(
     Files behind the stop position of another recording, whose truncation did not come to its end, are given up; so are those of recordings
     that a catalog without its end has forgotten, and whose ids it will give out again.
 
-    `checksum` is the algorithm of recorded frames, by which those that were written in part are told from the others. With a
-    `dry_directory` its segment files are only read, for a catalog that is a copy of that directory's. Raises FileError.
+    `checksum` is the algorithm of recorded frames, which shows the frames that were written in part. With a `dry_directory` its segment
+    files are only read, for a catalog that is a copy of that directory's. Raises FileError.
     """
     is_dry = dry_directory is not None
     directory = catalog.directory if dry_directory is None else dry_directory
     segments = list_segments(catalog.files, directory)
     findings: list[Finding] = []
     for recording_id, positions in segments.items():
-        if catalog.has_recording(recording_id) and 0 <= catalog.stop_position(recording_id) <= positions[-1]:
-            findings += _give_up_behind(catalog.files, directory, catalog.entry(recording_id), positions, is_dry=is_dry)
+        is_behind = catalog.has_recording(recording_id) and 0 <= catalog.stop_position(recording_id) <= positions[-1]
+        if is_behind and (stopped := catalog.entry(recording_id)) is not None:
+            findings += _give_up_behind(catalog.files, directory, stopped, positions, is_dry=is_dry)
         elif recording_id >= catalog.next_recording_id:
             reason = "the catalog has no such recording yet"
             findings += [_given_up(catalog.files, directory, recording_id, position, reason, is_dry=is_dry) for position in positions]
@@ -63,15 +64,13 @@ def recover_recordings(
     return findings
 
 
-def _give_up_behind(files: FilePort, directory: Path, entry: RecordingEntry | None, positions: list[int], *, is_dry: bool) -> list[Finding]:
+def _give_up_behind(files: FilePort, directory: Path, entry: RecordingEntry, positions: list[int], *, is_dry: bool) -> list[Finding]:
     """Give up the segment files behind a stop position; those without a frame just go.
 
     An empty one of full length that begins there stays: the official archive makes it. One of another length was just made when its
     recording failed, and came back with a power failure.
     """
     findings: list[Finding] = []
-    if entry is None:
-        return findings
     stop_position = entry.stop_position
     for position in positions:
         if position < stop_position:

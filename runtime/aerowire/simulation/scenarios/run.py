@@ -177,7 +177,7 @@ class Run:
         return outcome
 
     def close(self) -> None:
-        """Let go of the world."""
+        """End all hosts of the world."""
         for host in list(self.world.hosts):
             host.lose_power()
 

@@ -130,7 +130,7 @@ def _port_beside(control_channel: str | None) -> str:
     try:
         endpoint = None if control_channel is None else ChannelUri.parse(control_channel).get("endpoint")
     except ChannelError:
-        endpoint = None  # which is told where the channel is used
+        endpoint = None  # the start of the archive raises an error for such a channel
     host = "localhost" if endpoint is None else endpoint.rpartition(":")[0]
     return f"aeron:udp?endpoint={'localhost' if host in _ANY_ADDRESS else host}:0"
 

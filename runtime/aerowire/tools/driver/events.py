@@ -31,8 +31,8 @@ Without --all or --once only what happens from now on is shown.
 
 A driver notes the events that -Daeron.event.log names when it starts: names or numbers with commas between, admin for all but frames, or
 all; -Daeron.event.log.disable takes some out again. Without it there is no log and no cost. The log holds -Daeron.event.buffer.length
-bytes, and newer events overwrite older ones: a reader that is too slow is told how many it has missed. An archive's events are selected by
--Daeron.event.archive.log and .disable, and its log is in its own directory.
+bytes, and newer events overwrite older ones: for a reader that is too slow the number of missed events is shown. An archive's events are
+selected by -Daeron.event.archive.log and .disable, and its log is in its own directory.
 
 Exit codes: 0 shown, or ended by Ctrl-C; 2 usage, or there is no event log.
 """

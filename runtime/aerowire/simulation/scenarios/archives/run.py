@@ -117,7 +117,7 @@ class ArchiveRun:
         return outcome
 
     def close(self) -> None:
-        """Let go of the world."""
+        """End all hosts of the world."""
         for host in list(self.world.hosts):
             host.lose_power()
 
