@@ -1,0 +1,18 @@
+"""The Cluster: a service that runs on several machines and applies the same log on each of them, by Raft's rules and Aeron's protocol.
+
+A member is a media driver, an archive, a consensus module and one or more services. The parts of the consensus module, and the order in
+which effects of one decision happen:
+
+1. `consensus` decides. Its machines take messages of other members, the results of effects, and the time; they return effects as values.
+   They read no clock, file or stream. A machine that was given the same inputs returns the same effects.
+2. The consensus module's agent carries effects out in the order in which they were returned, and gives their results back to the machine.
+   Effects of one decision are ordered: what must be stored, then what is sent, then what is applied.
+   - A candidate term is in the node state before a vote or a request for votes that names it leaves the member.
+   - A term is in recording.log before the member appends to, or follows, the log of that term.
+   - An append position is sent only for what the member's archive has recorded; with a sync level, for what it has synced.
+   - A commit position moves only to what a quorum has reported, and never back. Services see nothing beyond it.
+   - A truncation of the log ends before the member answers for the term that required it.
+3. `files` keeps recording.log, the node state and the mark files, through the files port. It knows neither streams nor elections.
+
+What an effect's result changes is decided by the machine alone: an agent that cannot carry an effect out says so, and decides nothing.
+"""
