@@ -86,13 +86,18 @@ class Recorded:
 
 
 class ArchiveHost:
-    """Recorder and replayer of one archive directory on a client."""
+    """Recorder and replayer of one archive directory on a client.
+
+    What is recorded is published, and replays are read, by an `application`: a client of its own, if threads are to be checked by a
+    sanitizer. It sees memory by its address, and not that the driver lets it be used again by another one.
+    """
 
     def __init__(
         self,
         client: Aeron,
         directory: Path | str,
         *,
+        application: Aeron | None = None,
         files: FilePort | None = None,
         clock: ClockPort | None = None,
         sync_level: int = 0,
@@ -104,6 +109,7 @@ class ArchiveHost:
         **checks: Any,
     ) -> None:
         self.client, self.directory, self.segment_length = client, directory, segment_length
+        self._application = client if application is None else application
         files = FileSystem() if files is None else files
         self.clock = SystemClock() if clock is None else clock
         self._before_work = before_work
@@ -118,7 +124,7 @@ class ArchiveHost:
         self.seen: list[AgentEvent] = []
         self.recordings: list[Recorded] = []
         self._runners: list[AgentRunner] = []
-        self._opened: list[Any] = []  # of the client
+        self._opened: list[Any] = []  # of the clients
 
     def run(self, runners: list[AgentRunner]) -> list[AgentRunner]:
         """Start threads that run the agents from now on."""
@@ -155,7 +161,7 @@ class ArchiveHost:
         uri = build_channel("ipc", **begin, **channel)
         subscription = self.client.add_subscription(uri, stream_id)
         witnessing = self.client.add_subscription(uri, stream_id)
-        publication = self.client.add_exclusive_publication(uri, stream_id)
+        publication = self._application.add_exclusive_publication(uri, stream_id)
         self._opened += [subscription, witnessing, publication]
         image, other = (image_of(one, publication.session_id) for one in (subscription, witnessing))
         wait_until(lambda: publication.is_connected, "subscribers")
@@ -211,7 +217,8 @@ class ArchiveHost:
         self._opened.append(publication)
         subscription = None
         if subscribe:
-            subscription = self.client.add_subscription(build_channel("ipc", session_id=publication.session_id), replay_stream_id)
+            replayed = build_channel("ipc", session_id=publication.session_id)
+            subscription = self._application.add_subscription(replayed, replay_stream_id)
             self._opened.append(subscription)
             wait_until(lambda: publication.is_connected and subscription.images, "a subscriber")
         session = ReplaySession(

@@ -24,13 +24,20 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aeron]:
         yield connected
 
 
+@pytest.fixture(scope="module")
+def application(client: Aeron) -> Iterator[Aeron]:
+    """A second client of that driver."""
+    with Aeron.connect(aeron_dir=client.context.aeron_dir) as connected:
+        yield connected
+
+
 @pytest.fixture
-def archives(client: Aeron, tmp_path: Path) -> Iterator[Callable[..., ArchiveHost]]:
+def archives(client: Aeron, application: Aeron, tmp_path: Path) -> Iterator[Callable[..., ArchiveHost]]:
     """Make agents, at the test's directory unless another is given; options are those of ArchiveHost."""
     made: list[ArchiveHost] = []
 
     def make(directory: Path | str = tmp_path, **options: Any) -> ArchiveHost:
-        made.append(ArchiveHost(client, directory, **options))
+        made.append(ArchiveHost(client, directory, application=application, **options))
         return made[-1]
 
     yield make
