@@ -93,7 +93,8 @@ class FakeArchive:
         fakes: tuple[Any, Any, Any] = (self.aeron, self.publication, self.subscription)
         self.session = ControlSession(self.context, *fakes)
         self.session.session_id = SESSION_ID
-        self.client = AeronArchive(Connected(self.session, archive_id=42, protocol_version=1 << 16 | 12 << 8, owns_aeron=False))
+        self.session.archive_id = 42
+        self.client = AeronArchive(Connected(self.session, protocol_version=1 << 16 | 12 << 8, owns_aeron=False))
 
     @property
     def sent(self) -> list[bytes]:

@@ -49,9 +49,16 @@ def test_finds_the_recording_of_a_session(counters: CountersManager) -> None:
 
 
 def test_describes_whose_position_a_counter_is(counters: CountersManager) -> None:
-    assert describe_recording_counter(counters, 2) == RecordingPosition(2, 4, -78, "10.0.0.1:40123", 9)
+    assert describe_recording_counter(counters, 2) == RecordingPosition(2, 4, -78, "10.0.0.1:40123", 9, 0)
     assert describe_recording_counter(counters, 0) is None
     assert [one.recording_id for one in recording_positions(counters)] == [3, 4, 3]
+
+
+def test_the_counter_that_was_allocated_last_is_that_of_an_archive_that_runs_again(counters: CountersManager) -> None:
+    later = counters.allocate("rec-pos: 3 80", POSITION, key(3, 80, 9), registration_id=8)
+    counters.allocate("rec-pos: 3 81", POSITION, key(3, 81, 9), registration_id=7)
+    assert find_counter_id_by_recording(counters, 3, 9) == find_counter_id_by_recording(counters, 3) == later
+    assert [one.counter_id for one in recording_positions(counters, 9)] == [2, later]
 
 
 def test_a_recording_is_active_as_long_as_the_counter_is_its_own(counters: CountersManager) -> None:

@@ -333,7 +333,8 @@ class Workload:
     def _position_counter(self, recording_id: int) -> int:
         """Return the position that the archive shows, NULL_POSITION where it shows none."""
         counters = self.aeron.counters_reader
-        counter_id = find_counter_id_by_recording(counters, recording_id)
+        # With its id: counters of the archives that were killed before are there until the driver misses their clients.
+        counter_id = find_counter_id_by_recording(counters, recording_id, self.archive.archive_id)
         if counter_id < 0:
             return NULL_POSITION
         position = counters.value(counter_id)

@@ -40,7 +40,6 @@ class AeronArchive(CompositeCommands, SegmentCommands, EventCommands):
 
     def __init__(self, connected: Connected) -> None:
         super().__init__(connected.session)
-        self._archive_id = connected.archive_id
         self._protocol_version = connected.protocol_version
         self._owns_aeron = connected.owns_aeron
         self._closing: Pending[None] | None = None
@@ -87,7 +86,7 @@ class AeronArchive(CompositeCommands, SegmentCommands, EventCommands):
     @property
     def archive_id(self) -> int:
         """Number of the archive; -1 for one that is older than protocol version 1.11."""
-        return self._archive_id
+        return self._session.archive_id
 
     @property
     def protocol_version(self) -> str:

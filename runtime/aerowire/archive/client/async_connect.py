@@ -64,7 +64,6 @@ class Connected(NamedTuple):
     """What a connection has found: the open session, and the archive at its other end."""
 
     session: ControlSession
-    archive_id: int
     protocol_version: int
     owns_aeron: bool
 
@@ -106,12 +105,11 @@ class AsyncConnect(Steps["AeronArchive"]):
             session = yield from self._open_channels(aeron, opened)
             response = yield from self._open_session(session)
             version = response.version or 0
-            archive_id = NULL_VALUE
             if version >= PROTOCOL_VERSION_WITH_ARCHIVE_ID:
-                archive_id = (yield from self._ask_archive_id(session)).relevant_id
+                session.archive_id = (yield from self._ask_archive_id(session)).relevant_id
             while not session.keep_alive():  # the first request that is not of connecting makes the session active
                 yield None
-            archive = self._make(Connected(session, archive_id, version, self._context.aeron is None))
+            archive = self._make(Connected(session, version, self._context.aeron is None))
             opened.pop_all()
             self.state = ConnectState.DONE
             return archive

@@ -13,7 +13,7 @@ from aerowire.archive.client import recording_pos
 from aerowire.archive.client.archive_commands import blocking
 from aerowire.archive.client.control_session import SessionState
 from aerowire.archive.client.listing_commands import ListingCommands
-from aerowire.archive.client.parameters import NULL_POSITION, ReplayParams, ReplicationParams
+from aerowire.archive.client.parameters import NULL_POSITION, NULL_VALUE, ReplayParams, ReplicationParams
 from aerowire.archive.client.recording_commands import RecordingCommands, with_session
 from aerowire.archive.client.replay_commands import ReplayCommands
 from aerowire.archive.client.replication_commands import ReplicationCommands
@@ -23,10 +23,10 @@ from aerowire.base.errors import ArchiveError, ArchiveTimeoutError
 from aerowire.client.publications.publication import ExclusivePublication
 from aerowire.codecs.flyweights.archive.enums import RecordingSignal
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
-from aerowire.ipc.counters import NULL_COUNTER_ID
 
 if TYPE_CHECKING:
     from aerowire.archive.client.descriptors import RecordingDescriptor, RecordingSignalEvent
+    from aerowire.archive.client.recording_pos import RecordingPosition
     from aerowire.archive.client.replay_commands import Handlers, ImageHandler, OpenReplay
     from aerowire.client.handles.waiting import Pending
 
@@ -162,33 +162,42 @@ class CompositeCommands(RecordingCommands, ListingCommands, ReplayCommands, Repl
 
     def _recorded_up_to(self, recording_id: int, position: int) -> Generator[Pending[Any] | None, Any, int]:
         counters = self._aeron.counters_reader
-        counter_id = recording_pos.find_counter_id_by_recording(counters, recording_id)
+        counter: RecordingPosition | None = None
         last, deadline_ns = NULL_POSITION, self._deadline_ns()
         while True:
-            if counter_id != NULL_COUNTER_ID and recording_pos.is_recording_active(counters, counter_id, recording_id):
-                recorded = counters.value(counter_id)  # of an archive on the client's own driver
-            else:
-                recorded = yield self.async_get_max_recorded_position(recording_id)
+            recorded = NULL_POSITION if counter is None else counters.value(counter.counter_id)
+            if counter is None or recording_pos.describe_recording_counter(counters, counter.counter_id) != counter:
+                counter, recorded = None, (yield self.async_get_max_recorded_position(recording_id))
             if recorded >= position:
                 return recorded
             if recorded > last:
                 last, deadline_ns = recorded, self._deadline_ns()
-            stop_position: int = NULL_POSITION
-            if counter_id == NULL_COUNTER_ID:
-                stop_position = yield self.async_get_stop_position(recording_id)
-            elif not recording_pos.is_recording_active(counters, counter_id, recording_id):
-                counter_id = NULL_COUNTER_ID
-            if NULL_POSITION != stop_position < position:
-                raise ArchiveError(
-                    f"recording {recording_id} has stopped before the position that is waited for",
-                    expected=f"position {position}",
-                    actual=f"position {stop_position}",
-                    error_code=ArchiveErrorCode.INVALID_POSITION,
-                    recording_id=recording_id,
-                )
+            if counter is None:
+                stop_position: int = yield self.async_get_stop_position(recording_id)
+                if stop_position == NULL_POSITION:
+                    counter = self._counter_of(recording_id)
+                elif stop_position < position:
+                    raise ArchiveError(
+                        f"recording {recording_id} has stopped before the position that is waited for",
+                        expected=f"position {position}",
+                        actual=f"position {stop_position}",
+                        error_code=ArchiveErrorCode.INVALID_POSITION,
+                        recording_id=recording_id,
+                    )
             what = f"recording {recording_id} does not move"
             self._check_time(deadline_ns, what, f"position {last}", f"position {position}", recording_id)
             yield None
+
+    def _counter_of(self, recording_id: int) -> RecordingPosition | None:
+        """Return the counter of a recording that goes on, if the archive is sure to be on the client's own driver.
+
+        Archives on different drivers may have the same id, and have recordings with the same ids: only a request by IPC tells them apart.
+        """
+        session = self._session
+        if session.archive_id == NULL_VALUE or not ChannelUri.parse(session.context.control_request_channel).is_ipc:
+            return None
+        found = recording_pos.recording_positions(self._aeron.counters_reader, session.archive_id)
+        return next((one for one in found if one.recording_id == recording_id), None)
 
     def _tailed(
         self, recording_id: int, channel: str, stream_id: int, length: int, handlers: Handlers

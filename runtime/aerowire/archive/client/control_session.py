@@ -71,7 +71,8 @@ class _Unsent:
 class ControlSession:
     """One control session, of any thread. Changed by `ask` and `poll`, under one lock.
 
-    `session_id` is -1 until the archive has opened it, and then filters what comes. Invariant: a request that is not done is in the
+    `session_id` is -1 until the archive has opened it, and then filters what comes; so is `archive_id` until the archive has told it, and
+    for one that does not tell. Invariant: a request that is not done is in the
     table, in order of its deadline; one that is done is not.
     """
 
@@ -81,6 +82,7 @@ class ControlSession:
         self.context = context
         self.aeron = aeron
         self.session_id = NULL_VALUE
+        self.archive_id = NULL_VALUE
         self.proxy = ArchiveProxy(publication)
         self.poller = ControlResponsePoller(subscription)
         self._state = SessionState.CONNECTED
