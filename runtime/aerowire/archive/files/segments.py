@@ -143,14 +143,25 @@ def give_up_behind(files: FilePort, directory: Path, entry: RecordingEntry, posi
 
 
 def check_segment(
-    file: OpenFile, entry: RecordingEntry, segment: int, checksum: Checksum | None = None, progress: Progress | None = None
+    file: OpenFile,
+    entry: RecordingEntry,
+    segment: int,
+    checksum: Checksum | None = None,
+    progress: Progress | None = None,
+    *,
+    cut_at: int | None = None,
 ) -> str | None:
     """Return what is wrong with the frames of a segment file, None if nothing is. Raises FileError.
 
-    Checks where each frame says that it belongs and, with an algorithm, the checksum of each frame of data.
+    Checks where each frame says that it belongs and, with an algorithm, the checksum of each frame of data. What is behind the offset
+    `cut_at`, that of a frame, is not looked at.
     """
     length = min(file.length(), entry.segment_length)
     begin = frame_offset_in_segment(segment, entry.start_position, entry.term_buffer_length)
+    if cut_at is not None:
+        length = min(length, cut_at)
+        if length <= begin:
+            return None
     if length < begin + _HEADER_LENGTH:
         return "failed to read fragment header"
     offset, reason, _ = follow_frames(file, _walk_of(entry, checksum).walk, segment, begin, length, progress)

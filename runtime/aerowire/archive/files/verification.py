@@ -86,12 +86,14 @@ class Verification:
 
     def _check_files(self, catalog: OfflineCatalog, entry: RecordingEntry, segments: list[int], progress: Progress | None) -> Verdict:
         position, torn_file, is_cut = entry.start_position, None, False
+        cut_at: int | None = None  # in the last segment
         if segments:
             path = segment_path(catalog.directory, entry.recording_id, segments[-1])
             with catalog.files.open(path, writable=self.cuts_torn and not self.is_dry) as file:
                 end = frames_end(file, entry, segments[-1], self.checksum)
                 if end.is_torn:
                     torn_file, is_cut = str(path), self.cuts_torn
+                    cut_at = end.last_offset if is_cut else None
                     if is_cut and not self.is_dry:
                         cut_segment(file, end.last_offset, entry.segment_file_length)
             position = max(position, segments[-1] + (end.last_offset if is_cut else end.offset))
@@ -102,7 +104,8 @@ class Verification:
         for segment in segments if self.all_segments else segments[-1:]:
             path = segment_path(catalog.directory, entry.recording_id, segment)
             with catalog.files.open(path) as file:
-                problem = check_segment(file, entry, segment, self.checksum, progress)
+                ends_at = cut_at if segment == segments[-1] else None
+                problem = check_segment(file, entry, segment, self.checksum, progress, cut_at=ends_at)
             if problem is not None:
                 return _faulty(entry, problem, torn_file, str(path), is_cut=is_cut)
         is_back = entry.recording_state is RecordingState.INVALID and bool(segments)
