@@ -99,6 +99,25 @@ def test_frames_behind_one_that_lacks_a_sector_are_removed(recording: Sealing) -
     assert recording.recovered() == (torn, removed(torn))
 
 
+@pytest.mark.parametrize(("begin", "end"), [(1536, 2048), (2040, 2048), (1088, 1536), (3000, 3072), (4079, 4087)])
+def test_frames_behind_one_that_lacks_the_end_of_a_sector_are_removed(recording: Sealing, begin: int, end: int) -> None:
+    # A half, a word, all behind the header in its sector, a piece, and the last word of the payload, which is padded from 4087 on.
+    recording.sealed(b"x" * 1000)
+    torn = recording.sealed(b"y" * 2999)
+    recording.sealed(b"z" * 1000)
+    recording.writer.write(begin, bytes(end - begin))
+    assert recording.recovered() == (torn, removed(torn))
+
+
+@pytest.mark.parametrize(("begin", "end"), [(1536, 2047), (2041, 2048), (1088, 1500), (3073, 3500)])
+def test_a_frame_with_zeros_elsewhere_is_left(recording: Sealing, begin: int, end: int) -> None:
+    recording.sealed(b"x" * 1000)
+    recording.sealed(b"y" * 2999)
+    recording.sealed(b"z" * 1000)
+    recording.writer.write(begin, bytes(end - begin))
+    assert recording.recovered() == (recording.position, [])
+
+
 def test_the_second_of_two_copies_keeps_no_first_that_lacks_a_sector(recording: Sealing) -> None:
     recording.sealed(b"x" * 1000)
     torn = recording.sealed(b"y" * 3000)

@@ -6,9 +6,10 @@ session id of their image in the place of the checksum, which tells them from fr
 - the last image's, which the catalog has;
 - the same in frames that follow each other, or in the padding behind, of any other image.
 
-A frame that is neither, and has no checksum that is right, is damaged if a part is missing as failed writes leave it: sectors of zeros, or
-zeros up to its end in the last frame of all. Any other frame is left to verification: recovery removes nothing that may have been
-acknowledged.
+A frame that is neither, and has no checksum that is right, is damaged if a part is missing as failed writes leave it: zeros up to the end
+of a sector, or up to its own in the last frame of all. A whole sector is missing where the disk did not write it. The end of one is missing
+where the system wrote back the page between two writes to it, or during one, and the power failed before it did so again. Any other frame
+is left to verification: recovery removes nothing that may have been acknowledged.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 # The least that a disk writes as a whole.
 _SECTOR_LENGTH: Final = 512
+# The least that a processor writes as a whole.
+_WORD_LENGTH: Final = 8
 _HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
 
 
@@ -69,11 +72,9 @@ class SealedFrames:
             previous = self._header(file, last_offset) if last_offset >= 0 else None
             if previous is None or previous.session_id != frame.session_id:
                 return False
-        payload = file.read(offset + _HEADER_LENGTH, end - offset - _HEADER_LENGTH)
-        if following is None and payload[-1:] == b"\0":
+        if following is None and file.read(end - 1, 1) == b"\0":
             return True
-        first = -(offset + _HEADER_LENGTH) % _SECTOR_LENGTH
-        return any(not any(payload[place : place + _SECTOR_LENGTH]) for place in range(first, len(payload), _SECTOR_LENGTH))
+        return _lacks_a_part(file.read(offset + _HEADER_LENGTH, frame.frame_length - _HEADER_LENGTH), offset + _HEADER_LENGTH)
 
     def _header(self, file: OpenFile, offset: int) -> DataHeaderDecoder | None:
         data = file.read(offset, _HEADER_LENGTH)
@@ -86,3 +87,10 @@ class SealedFrames:
             return False
         payload = file.read(offset + _HEADER_LENGTH, aligned_frame_length(frame.frame_length) - _HEADER_LENGTH)
         return self._checksum.compute(payload) == frame.session_id
+
+
+def _lacks_a_part(payload: bytes, offset: int) -> bool:
+    """Return whether a payload, which begins at an offset of its file, has zeros at the end of one of its sectors."""
+    ends = [*range(-offset % _SECTOR_LENGTH, len(payload), _SECTOR_LENGTH), len(payload)]
+    begins = [0, *ends]
+    return any(not any(payload[max(begin, end - _WORD_LENGTH) : end]) for begin, end in zip(begins, ends, strict=False) if begin < end)
