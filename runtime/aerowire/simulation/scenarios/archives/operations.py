@@ -190,6 +190,7 @@ class Operations:
                 raise self._wrong("a replay stays within its bound", bound, replay.position)
             self._check_messages(found.recording_id, replay.messages, recorded.messages[: recorded.count(bound)])
         client.complete(self._archive.async_stop_all_replays(found.recording_id))
+        client.await_that(lambda: replay.is_over, "the end of a replay that was stopped")  # until then its recording is not purged
         client.end_replay(replay)
         counter.close()
 

@@ -35,6 +35,7 @@ class Inspection:
         self._memory = memory
         self._client = client
         self._checksum = plan.checksum
+        self._has_lost_power = has_lost_power
         self._may_lose = has_lost_power and plan.sync_level == 0
         memory.may_disagree |= self._may_lose
         self._is_unsynced = plan.sync_level == 0
@@ -85,7 +86,7 @@ class Inspection:
         if messages != recorded.messages[: len(messages)]:
             known = [*recorded.messages, b""]
             place = next(number for number, (a, b) in enumerate(zip(messages, known, strict=False)) if a != b)
-            if not self._may_differ(place, len(messages)):
+            if not self._may_differ(place, len(messages), recorded.count(must_be)):
                 raise self._wrong(UNCHANGED, recording_id, recorded, f"another message {place} of {len(messages)}")
             memory.give_up(recording_id)
             return
@@ -96,9 +97,15 @@ class Inspection:
         recorded.is_doubtful = False
         recorded.acknowledged = one.stop_position
 
-    def _may_differ(self, place: int, count: int) -> bool:
-        """Return whether a message may be another: where nothing is synced, and in a torn last frame without a checksum."""
-        return self._may_lose or (not self._checksum and place == count - 1)
+    def _may_differ(self, place: int, count: int, acknowledged: int) -> bool:
+        """Return whether a message may be another one: where nothing is synced, and in a torn frame without a checksum.
+
+        That is the last of all where a process was killed while it wrote. Where power was lost it is any that was not acknowledged: the
+        disk may have a later part of the last block and not an earlier one, and only a checksum tells the gap from a message with zeros.
+        """
+        if self._checksum or self._may_lose:
+            return self._may_lose
+        return place >= (acknowledged if self._has_lost_power else count - 1)
 
     def _verify(self) -> None:
         """See that the tool for archives that do not run finds nothing to correct."""
