@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from aerowire.archive.conductor.deletions import send_delete_signal
 from aerowire.archive.conductor.segment_files import segment_names_of, start_of_segment
 from aerowire.archive.control.refusals import RequestRefusedError
-from aerowire.archive.files.segment_move import SegmentMove, forget_move, record_move, rename_segments, take_back
-from aerowire.base.errors import FileError
+from aerowire.archive.files.segment_move import SegmentMove, move_segments, recover_move
 from aerowire.recordings.segment_names import parse_segment_name, segment_name
 
 if TYPE_CHECKING:
@@ -79,20 +78,15 @@ class Segments:
 
     def migrate(self, session: ControlSession, request: archive.MigrateSegmentsRequest) -> None:
         """Move the segments of a recording to another that it continues, or that continues it; respond with their number."""
+        recover_move(self._core.catalog)  # of a move that has failed
         src = self._core.entry_of(request.src_recording_id)
         dst = self._core.entry_of(request.dst_recording_id)
         _check_migration(src, dst)
         moved, empty = self._files_to_move(src, dst)
         self._deletions.check_none(src.recording_id)
         if moved:
-            self._move(SegmentMove(src.recording_id, dst.recording_id, moved[0], src.segment_length, src.start_position, src.stop_position))
-        # The destination BEFORE the source: of a crash between them, the catalog shows the segments twice and loses none.
-        if src.stop_position == dst.start_position:
-            self._core.catalog.set_start_position(dst.recording_id, src.start_position)
-        else:
-            self._core.catalog.set_stop_position(dst.recording_id, src.stop_position)
-        self._core.catalog.set_stop_position(src.recording_id, src.start_position)
-        forget_move(self._core.ports.files, self._core.directory)
+            move = SegmentMove(src.recording_id, dst.recording_id, moved[0], src.segment_length, src.start_position, src.stop_position)
+            move_segments(self._core.catalog, move)
         deleted = self._deletions.start(session, request.correlation_id, src.recording_id, empty)
         session.send_ok(request.correlation_id, len(moved))
         if moved and not deleted:
@@ -148,16 +142,6 @@ class Segments:
             else:
                 moved.append(position)
         return moved, empty
-
-    def _move(self, move: SegmentMove) -> None:
-        """Rename segment files; where one cannot be, none is."""
-        files, directory = self._core.ports.files, self._core.directory
-        record_move(files, directory, move)
-        try:
-            rename_segments(files, directory, move)
-        except FileError:
-            take_back(files, directory, move)
-            raise
 
     def _names(self, entry: RecordingEntry, begin: int, end: int) -> list[str]:
         return [segment_name(entry.recording_id, position) for position in range(begin, end, entry.segment_length)]

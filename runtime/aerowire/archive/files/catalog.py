@@ -102,6 +102,10 @@ class Catalog:
             file.close()
             raise
 
+    def sync(self) -> None:
+        """Put all on the disk, whatever the level. Raises FileError."""
+        self._file.sync()
+
     def close(self) -> None:
         """Sync and close the file. Idempotent."""
         self._file.close()

@@ -106,6 +106,10 @@ class CatalogFile:
         self._record.write(Update(offset, bytes(self.data[offset : offset + len(piece)]), bytes(piece)))
         self.write((offset, piece))
 
+    def sync(self) -> None:
+        """Put all on the disk, whatever the level. Raises FileError."""
+        self.write(is_repair=True)
+
     def complete_update(self) -> Update | None:
         """Complete the update that was under way when the last owner died; return it, or None if there was none. Raises FileError."""
         update = self._record.read()

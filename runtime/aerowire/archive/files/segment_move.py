@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.archive.files.finding import Finding
 from aerowire.archive.files.segments import segment_path
-from aerowire.base.errors import MissingFileError
+from aerowire.base.errors import FileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +43,26 @@ class SegmentMove(NamedTuple):
         return range(self.segment, self.end, self.segment_length)
 
 
+def move_segments(catalog: Catalog, move: SegmentMove) -> None:
+    """Move the segments of a recording, and let the entries of both say so; nothing has changed if the destination cannot have them.
+
+    Raises FileError: then `recover_move` has to come before anything else is moved.
+    """
+    record_move(catalog.files, catalog.directory, move)
+    try:
+        _rename_segments(catalog, move)
+        # The destination BEFORE the source: of a crash between them, the catalog shows the segments twice and loses none.
+        if move.end == catalog.start_position(move.target_id):
+            catalog.set_start_position(move.target_id, move.start)
+        else:
+            catalog.set_stop_position(move.target_id, move.end)
+    except FileError:
+        _take_back(catalog, move)
+        raise
+    catalog.set_stop_position(move.source_id, move.start)
+    _forget(catalog)
+
+
 def record_move(files: FilePort, directory: Path, move: SegmentMove) -> None:
     """Record a move BEFORE it begins, and sync the record. Raises FileError."""
     body = _BODY.pack(*move)
@@ -52,57 +72,64 @@ def record_move(files: FilePort, directory: Path, move: SegmentMove) -> None:
     files.sync_directory(directory)
 
 
-def rename_segments(files: FilePort, directory: Path, move: SegmentMove) -> None:
-    """Give the segments the names of the destination, those that do not have them yet, and sync the directory. Raises FileError."""
-    _rename(files, ((segment_path(directory, move.source_id, at), segment_path(directory, move.target_id, at)) for at in move.positions()))
-    files.sync_directory(directory)
-
-
-def take_back(files: FilePort, directory: Path, move: SegmentMove) -> None:
-    """Give the segments the names of the source again, and forget the move. Raises FileError."""
-    _rename(files, ((segment_path(directory, move.target_id, at), segment_path(directory, move.source_id, at)) for at in move.positions()))
-    files.sync_directory(directory)
-    forget_move(files, directory)
-
-
-def forget_move(files: FilePort, directory: Path) -> None:
-    """Remove the record: no move is under way. Raises FileError."""
-    files.delete(directory / RECORD_FILE_NAME)
-
-
 def recover_move(catalog: Catalog) -> list[Finding]:
-    """Complete the move that was under way when the last owner died, or take it back; return what was done. Raises FileError."""
-    files, directory = catalog.files, catalog.directory
-    move = _read(files, directory)
-    if move is None:
-        forget_move(files, directory)
+    """Complete the move that failed or whose archive died, or take it back; return what was done. Raises FileError."""
+    path = catalog.directory / RECORD_FILE_NAME
+    if not catalog.files.exists(path):
+        return []
+    move = _read(catalog.files, path)
+    if move is None:  # not all of it: it has not begun
+        _forget(catalog)
         return []
     source, target = catalog.entry(move.source_id), catalog.entry(move.target_id)
     is_moved = target is not None and target.start_position <= move.start and (target.is_active or move.end <= target.stop_position)
     if is_moved:
-        rename_segments(files, directory, move)
+        _rename_segments(catalog, move)
         if source is not None and source.stop_position != source.start_position:
             catalog.set_stop_position(move.source_id, source.start_position)
-        forget_move(files, directory)
+        _forget(catalog)
     else:
-        take_back(files, directory, move)
+        _take_back(catalog, move)
     text = f"its segments were being moved to recording {move.target_id}; {'completed' if is_moved else 'taken back'}"
-    return [Finding(str(directory / RECORD_FILE_NAME), 0, text, move.source_id)]
+    return [Finding(str(path), 0, text, move.source_id)]
 
 
-def _rename(files: FilePort, names: Iterable[tuple[Path, Path]]) -> None:
-    for path, renamed in names:
+def _rename_segments(catalog: Catalog, move: SegmentMove) -> None:
+    """Give the segments the names of the destination, those that do not have them yet, and sync the directory."""
+    _rename(catalog, ((move.source_id, move.target_id, position) for position in move.positions()))
+
+
+def _take_back(catalog: Catalog, move: SegmentMove) -> None:
+    """Give the segments the names of the source again, and forget the move."""
+    _rename(catalog, ((move.target_id, move.source_id, position) for position in move.positions()))
+    _forget(catalog)
+
+
+def _forget(catalog: Catalog) -> None:
+    """Remove the record: no move is under way.
+
+    After the catalog is on the disk, whatever its level: without the record both have to agree. And so that no power failure brings the
+    record back: it would undo a move of segments that have been purged or cut off since, and take what is left of them away.
+    """
+    catalog.sync()
+    catalog.files.delete(catalog.directory / RECORD_FILE_NAME)
+    catalog.files.sync_directory(catalog.directory)
+
+
+def _rename(catalog: Catalog, segments: Iterable[tuple[int, int, int]]) -> None:
+    """Give segments of one recording, each at a position, to another, and sync the directory."""
+    files, directory = catalog.files, catalog.directory
+    for recording_id, new_id, position in segments:
+        path, renamed = segment_path(directory, recording_id, position), segment_path(directory, new_id, position)
         if files.exists(path) and not files.exists(renamed):
             files.rename(path, renamed)
+    files.sync_directory(directory)
 
 
-def _read(files: FilePort, directory: Path) -> SegmentMove | None:
-    """Return the move that was recorded; None where there is none, or not all of it, so that it has not begun."""
-    try:
-        with files.open(directory / RECORD_FILE_NAME) as file:
-            data = file.read(0, _CRC_LENGTH + _BODY.size)
-    except MissingFileError:
-        return None
+def _read(files: FilePort, path: Path) -> SegmentMove | None:
+    """Return the move that was recorded, or None if its record is not whole."""
+    with files.open(path) as file:
+        data = file.read(0, _CRC_LENGTH + _BODY.size)
     if len(data) < _CRC_LENGTH + _BODY.size or int.from_bytes(data[:_CRC_LENGTH], "little") != zlib.crc32(data[_CRC_LENGTH:]):
         return None
     move = SegmentMove(*_BODY.unpack_from(data, _CRC_LENGTH))

@@ -1,0 +1,87 @@
+"""Segments that are moved from one recording to another are of one of them, whatever fails, and stay there."""
+
+from __future__ import annotations
+
+from errno import EIO
+from pathlib import Path
+
+import pytest
+
+from aerowire.archive.files.catalog import Catalog
+from aerowire.archive.files.segment_move import RECORD_FILE_NAME, SegmentMove, move_segments, recover_move
+from aerowire.archive.files.segments import list_segments
+from aerowire.base.errors import FileError
+from aerowire.simulation.disk import SimulatedDisk
+from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.system.clock import ManualClock
+from tests.archive.files.entries import TERM, entry
+
+DIRECTORY = Path("/archive")
+SEGMENT, END = 2 * TERM, 6 * TERM
+MOVE = SegmentMove(0, 1, 0, SEGMENT, 0, 2 * SEGMENT)
+BEFORE, AFTER = {0: [0, SEGMENT], 1: [2 * SEGMENT]}, {1: [0, SEGMENT, 2 * SEGMENT]}
+
+
+def archive_on(disk: SimulatedDisk, sync_level: int = 1) -> Catalog:
+    """Return a catalog of two recordings, of which the second continues the first, with their segment files."""
+    files = SimulatedFiles(disk)
+    files.make_directory(DIRECTORY)
+    files.sync_directory("/")
+    catalog = Catalog.open(DIRECTORY, files, capacity=4096, sync_level=sync_level)
+    for recording_id, (start, stop) in enumerate(((0, 2 * SEGMENT), (2 * SEGMENT, END))):
+        catalog.add_recording(entry(start_position=start, stop_position=stop, segment_file_length=SEGMENT))
+        for position in range(start, stop, SEGMENT):
+            with files.open(DIRECTORY / f"{recording_id}-{position}.rec", writable=True, create=True) as file:
+                file.preallocate(SEGMENT)
+                file.sync()
+    files.sync_directory(DIRECTORY)
+    return catalog
+
+
+def positions(catalog: Catalog) -> list[tuple[int, int]]:
+    return [(one.start_position, one.stop_position) for one in catalog.entries()]
+
+
+def fail(*_: object) -> None:
+    raise FileError("cannot write", where=DIRECTORY, number=EIO)
+
+
+@pytest.mark.parametrize("sync_level", [0, 1, 2])
+def test_no_power_failure_undoes_a_move_of_segments_that_were_purged_since(seed: int, sync_level: int) -> None:
+    for number in range(20):
+        disk = SimulatedDisk(ManualClock(now_ns=1), seed=seed + number)
+        catalog = archive_on(disk, sync_level)
+        move_segments(catalog, MOVE)
+        catalog.set_start_position(1, SEGMENT)
+        catalog.files.delete(DIRECTORY / "1-0.rec")
+        disk.lose_power()
+        again = Catalog.open(DIRECTORY, SimulatedFiles(disk), capacity=4096)
+        where = f"seed {seed + number}"
+        assert recover_move(again) == [], where
+        start = again.start_position(1)
+        assert start == SEGMENT or (start == 0 and sync_level == 0), where
+        assert positions(again) == [(0, 0), (start, END)], where
+        assert list_segments(again.files, DIRECTORY) in (AFTER, {1: [SEGMENT, 2 * SEGMENT]}), where
+
+
+def test_a_move_that_the_destination_cannot_have_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = archive_on(SimulatedDisk(ManualClock(now_ns=1), seed=1))
+    monkeypatch.setattr(catalog, "set_start_position", fail)
+    with pytest.raises(FileError):
+        move_segments(catalog, MOVE)
+    assert positions(catalog) == [(0, 2 * SEGMENT), (2 * SEGMENT, END)]
+    assert list_segments(catalog.files, DIRECTORY) == BEFORE
+    assert not catalog.files.exists(DIRECTORY / RECORD_FILE_NAME)
+
+
+def test_a_move_of_which_the_source_does_not_know_yet_is_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = archive_on(SimulatedDisk(ManualClock(now_ns=1), seed=1))
+    with monkeypatch.context() as failing:
+        failing.setattr(catalog, "set_stop_position", fail)
+        with pytest.raises(FileError):
+            move_segments(catalog, MOVE)
+    assert list_segments(catalog.files, DIRECTORY) == AFTER
+    (finding,) = recover_move(catalog)
+    assert str(finding).endswith("completed")
+    assert positions(catalog) == [(0, 0), (0, END)]
+    assert not catalog.files.exists(DIRECTORY / RECORD_FILE_NAME)
