@@ -140,8 +140,8 @@ def test_a_move_that_died_is_completed_or_taken_back(rig: Rig, step: str, is_mov
     files, seam = rig.archive.conductor.core.ports.files, 2 * SEGMENT_LENGTH
     move = SegmentMove(source, target, entry.start_position, SEGMENT_LENGTH, entry.start_position, entry.stop_position)
     record_move(files, rig.directory, move)
-    path = rig.directory / f"{source}-{entry.start_position}.rec"
-    path.rename(rig.directory / f"{target}-{entry.start_position}.rec")  # the first of two where there are two
+    for position in (*move.positions(),)[: 1 if step == "renamed" else None]:
+        (rig.directory / f"{source}-{position}.rec").rename(rig.directory / f"{target}-{position}.rec")
     if step != "renamed":
         catalog.set_start_position(target, 0) if is_first_source else catalog.set_stop_position(target, end)
     if step == "source":

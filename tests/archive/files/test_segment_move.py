@@ -12,6 +12,7 @@ from aerowire.archive.files.segment_move import RECORD_FILE_NAME, SegmentMove, m
 from aerowire.archive.files.segments import list_segments
 from aerowire.base.errors import FileError
 from aerowire.simulation.disk import SimulatedDisk
+from aerowire.simulation.disk_faults import DiskFaults
 from aerowire.simulation.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from tests.archive.files.entries import TERM, entry
@@ -42,7 +43,7 @@ def positions(catalog: Catalog) -> list[tuple[int, int]]:
     return [(one.start_position, one.stop_position) for one in catalog.entries()]
 
 
-def fail(*_: object) -> None:
+def fail(*_: object, **__: object) -> None:
     raise FileError("cannot write", where=DIRECTORY, number=EIO)
 
 
@@ -85,3 +86,30 @@ def test_a_move_of_which_the_source_does_not_know_yet_is_completed(monkeypatch: 
     assert str(finding).endswith("completed")
     assert positions(catalog) == [(0, 0), (0, END)]
     assert not catalog.files.exists(DIRECTORY / RECORD_FILE_NAME)
+
+
+def test_a_source_goes_on_from_where_it_is_empty_although_its_entry_could_not_be_written() -> None:
+    disk = SimulatedDisk(ManualClock(now_ns=1), seed=1)
+    catalog = archive_on(disk)
+    set_start, former = catalog.set_start_position, disk.faults
+
+    def set_start_and_fail(recording_id: int, position: int) -> None:
+        set_start(recording_id, position)
+        disk.faults = DiskFaults(write_error=1.0)
+
+    with pytest.MonkeyPatch.context() as failing:
+        failing.setattr(catalog, "set_start_position", set_start_and_fail)
+        with pytest.raises(FileError):
+            move_segments(catalog, MOVE)
+    disk.faults = former
+    assert positions(catalog) == [(0, 0), (0, END)]
+    catalog.extend_recording(0, 1, 2, 3)
+    with catalog.files.open(DIRECTORY / "0-0.rec", writable=True, create=True) as file:
+        file.preallocate(SEGMENT)
+        file.sync()
+    catalog.files.sync_directory(DIRECTORY)
+    disk.lose_power()
+    again = Catalog.open(DIRECTORY, SimulatedFiles(disk), capacity=4096)
+    assert len(recover_move(again)) == 1
+    assert positions(again) == [(0, -1), (0, END)]
+    assert list_segments(again.files, DIRECTORY) == {0: [0], **AFTER}

@@ -185,8 +185,9 @@ class Catalog:
     def set_start_position(self, recording_id: int, position: int) -> None:
         self._update(recording_id, start_position=position)
 
-    def set_stop_position(self, recording_id: int, position: int) -> None:
-        self._update(recording_id, stop_position=position)
+    def set_stop_position(self, recording_id: int, position: int, *, is_kept: bool = False) -> None:
+        """Record where a recording ends. What is kept holds even where it cannot be written yet. Raises KeyError, FileError."""
+        self._update(recording_id, is_kept=is_kept, stop_position=position)
 
     def recording_stopped(self, recording_id: int, position: int, timestamp_ms: int) -> None:
         """Record that a recording has ended, and where. Raises KeyError, FileError."""
@@ -252,7 +253,7 @@ class Catalog:
         self._next_recording_id = CatalogHeader.decode(file.data).next_recording_id
         return scan.active
 
-    def _update(self, recording_id: int, **fields: int) -> None:
+    def _update(self, recording_id: int, *, is_kept: bool = False, **fields: int) -> None:
         """Write fields of a descriptor in place. Raises KeyError, FileError."""
         offset = self._offset_of(recording_id)
         entry = self._file.data[offset : self._end_of(offset)]
@@ -260,7 +261,7 @@ class Catalog:
         for name, value in fields.items():
             setattr(encoder, name, value)
         self._seal(entry)
-        self._file.update(offset, entry[:_FIXED_LENGTH])
+        self._file.update(offset, entry[:_FIXED_LENGTH], is_kept=is_kept)
 
     def _seal(self, entry: bytearray) -> None:
         """Write the checksum of an entry into its header; 0 without an algorithm."""

@@ -99,12 +99,21 @@ class CatalogFile:
                 self.data = self.data.ljust(min(max(end, 2 * len(self.data)), self.capacity), b"\0")
             self.data[offset:end] = piece
 
-    def update(self, offset: int, piece: bytes | bytearray) -> None:
-        """Write bytes in the place of others, as `write` does, so that after a crash they are as before or as after. Raises FileError."""
-        if self._doubtful:
-            self.write()  # BEFORE the record is of another update: until then it completes one that has failed in the midst
-        self._record.write(Update(offset, bytes(self.data[offset : offset + len(piece)]), bytes(piece)))
-        self.write((offset, piece))
+    def update(self, offset: int, piece: bytes | bytearray, *, is_kept: bool = False) -> None:
+        """Write bytes in the place of others, as `write` does, so that after a crash they are as before or as after. Raises FileError.
+
+        Where they are kept they are in `data` even then, and the next write that succeeds writes them.
+        """
+        try:
+            if self._doubtful:
+                self.write()  # BEFORE the record is of another update: until then it completes one that has failed in the midst
+            self._record.write(Update(offset, bytes(self.data[offset : offset + len(piece)]), bytes(piece)))
+            self.write((offset, piece))
+        except FileError:
+            if is_kept:
+                self.data[offset : offset + len(piece)] = piece
+                self._doubt(((offset, piece),))
+            raise
 
     def sync(self) -> None:
         """Put all on the disk, whatever the level. Raises FileError."""

@@ -59,7 +59,7 @@ def move_segments(catalog: Catalog, move: SegmentMove) -> None:
     except FileError:
         _take_back(catalog, move)
         raise
-    catalog.set_stop_position(move.source_id, move.start)
+    catalog.set_stop_position(move.source_id, move.start, is_kept=True)  # so that no other segments follow those that have gone
     _forget(catalog)
 
 
@@ -82,10 +82,11 @@ def recover_move(catalog: Catalog) -> list[Finding]:
         _forget(catalog)
         return []
     source, target = catalog.entry(move.source_id), catalog.entry(move.target_id)
-    is_moved = target is not None and target.start_position <= move.start and (target.is_active or move.end <= target.stop_position)
+    # The destination has at least a part of what was moved: the rest may have been purged or cut off since.
+    is_moved = target is not None and target.start_position < move.end and (target.is_active or move.start < target.stop_position)
     if is_moved:
-        _rename_segments(catalog, move)
-        if source is not None and source.stop_position != source.start_position:
+        if source is not None and source.stop_position == move.end:  # else it is empty, or what it has was recorded since
+            _rename_segments(catalog, move)
             catalog.set_stop_position(move.source_id, source.start_position)
         _forget(catalog)
     else:
