@@ -12,7 +12,7 @@ from tests.soak.bars import Part, Size
 from tests.soak.seeds import ROOT, run_few, run_many
 
 LEDGER = ROOT / "soak" / "archives.jsonl"
-SEEDS = 3_000
+SEEDS = {"archives": 3_000, "segments": 1_000}
 SEEDS_OF_PART = 250
 FEW_SEEDS = range(100_000, 100_001)
 
@@ -20,6 +20,6 @@ FEW_SEEDS = range(100_000, 100_001)
 def parts(size: Size) -> list[Part]:
     if size is Size.SMALL:
         return [Part(name, FEW_SEEDS[0], partial(run_few, name)) for name in ARCHIVE_SCENARIOS]
-    blocks = [range(first, first + SEEDS_OF_PART) for first in range(0, SEEDS, SEEDS_OF_PART)]
     run = partial(run_many, ledger=LEDGER)
-    return [Part(f"{name}-{block[0]}", block[0], partial(run, name, block)) for name in ARCHIVE_SCENARIOS for block in blocks]
+    blocks = [(name, range(first, first + SEEDS_OF_PART)) for name in ARCHIVE_SCENARIOS for first in range(0, SEEDS[name], SEEDS_OF_PART)]
+    return [Part(f"{name}-{block[0]}", block[0], partial(run, name, block)) for name, block in blocks]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aerowire.simulation.scenarios.archives.plan import ArchiveScenario
+from aerowire.simulation.scenarios.archives.plan import SEGMENT_ACTS, Act, ArchiveScenario
 from aerowire.simulation.scenarios.plan import CRASHES, Kind, Scenario
 
 EVERYTHING = tuple(Kind)
@@ -70,6 +70,16 @@ ARCHIVE_SCENARIOS = {
         ArchiveScenario(
             name="archives",
             about="an archive that records, replays and copies, on disks that fail, is killed, loses power and starts again",
+        ),
+        ArchiveScenario(
+            name="segments",
+            about="an archive whose segments are detached, attached, deleted and moved, with a catalog that grows and is compacted",
+            acts=(*3 * (Act.RECORD,), Act.TRUNCATE, Act.PURGE, Act.PURGE_SEGMENTS, *2 * SEGMENT_ACTS, Act.SPLIT, Act.MIGRATE, Act.MIGRATE),
+            operations=(4, 12),
+            segment_lengths=("64k",),
+            catalog_capacity="1k",
+            partition=0.0,
+            compaction=0.3,
         ),
     )
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.base.errors import ConfigurationError
-from aerowire.simulation.scenarios.archives.plan import Act, ArchivePlan, ArchiveScenario, Trouble
+from aerowire.simulation.scenarios.archives.plan import ACTS, SEGMENT_ACTS, Act, ArchivePlan, ArchiveScenario, Trouble
 from aerowire.simulation.scenarios.archives.run import ArchiveRun
 from aerowire.simulation.scenarios.catalogue import ARCHIVE_SCENARIOS
 from aerowire.simulation.scenarios.outcome import StoppedError
@@ -16,7 +16,7 @@ from aerowire.simulation.scenarios.plan import Kept
 from aerowire.simulation.scenarios.shrinking import shrink
 from aerowire.tools.main import main
 
-ARCHIVES = ARCHIVE_SCENARIOS["archives"]
+ARCHIVES, SEGMENTS = ARCHIVE_SCENARIOS["archives"], ARCHIVE_SCENARIOS["segments"]
 # 1: a recording that ended with its last file was taken for faulty. 52: so was a file whose archive died before it had its length.
 # 74: files of a truncated recording came back with the power. 39: so did a file whose recording had failed before it had its length.
 # 194: what a failed block had left came back after a cut that had failed once.
@@ -32,6 +32,12 @@ def test_rules_are_kept(seed: int) -> None:
     assert outcome.is_well, f"aerowire simulate archives --seed {seed}: {outcome.failure}"
 
 
+@pytest.mark.parametrize("seed", [1_000, 1_001])
+def test_rules_of_segments_are_kept(seed: int) -> None:
+    outcome = ArchiveRun(SEGMENTS.plan(seed)).execute()
+    assert outcome.is_well, f"aerowire simulate segments --seed {seed}: {outcome.failure}"
+
+
 def test_a_seed_makes_the_same_world_twice() -> None:
     first, second = (ArchiveRun(ARCHIVES.plan(7)).execute() for _ in range(2))
     assert (first.digest, first.steps, first.messages) == (second.digest, second.steps, second.messages)
@@ -41,9 +47,16 @@ def test_a_plan_follows_from_its_seed() -> None:
     plans = [ARCHIVES.plan(seed) for seed in range(200)]
     assert ARCHIVES.plan(5) == plans[5]
     assert len(set(plans)) == 200
-    assert {operation.act for plan in plans for operation in plan.streams} == set(Act)
-    assert {misfortune.kind for plan in plans for misfortune in plan.misfortunes} == set(Trouble)
+    assert {operation.act for plan in plans for operation in plan.streams} == set(ACTS)
+    assert {misfortune.kind for plan in plans for misfortune in plan.misfortunes} == set(Trouble) - {Trouble.COMPACTION}
     assert {(plan.sync_level, bool(plan.checksum)) for plan in plans} == {(level, has) for level in (0, 1, 2) for has in (False, True)}
+
+
+def test_a_plan_of_segments_has_what_is_done_to_them() -> None:
+    plans = [SEGMENTS.plan(seed) for seed in range(50)]
+    assert {operation.act for plan in plans for operation in plan.streams} > set(SEGMENT_ACTS)
+    assert Trouble.COMPACTION in {misfortune.kind for plan in plans for misfortune in plan.misfortunes}
+    assert {(plan.segment_length, plan.catalog_capacity) for plan in plans} == {("64k", "1k")}
 
 
 def test_a_plan_is_shrunk_to_the_parts_that_fail() -> None:

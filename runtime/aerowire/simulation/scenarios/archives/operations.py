@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from hashlib import shake_128
 from typing import TYPE_CHECKING, Final
 
 from aerowire.archive.client.parameters import ReplayParams
 from aerowire.base.channel_builder import initial_position
 from aerowire.base.errors import AerowireError
 from aerowire.codecs.flyweights.archive import RecordingSignal
+from aerowire.simulation.scenarios.archives.acting import Acting
 from aerowire.simulation.scenarios.archives.client import IPC, ArchiveClient, NoProgressError
 from aerowire.simulation.scenarios.archives.plan import Act, Operation
+from aerowire.simulation.scenarios.archives.segment_operations import SegmentOperations
 from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.plan import MS, SECOND
 from aerowire.simulation.scenarios.violation import ViolationError
@@ -19,27 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerowire.archive.client.composite_commands import ContinuedPublication
-    from aerowire.archive.client.descriptors import RecordingDescriptor
     from aerowire.simulation.scenarios.archives.client import Replay
     from aerowire.simulation.scenarios.archives.recorded import Memory, Recorded
     from aerowire.simulation.scenarios.archives.source import SourceArchive
 
 STREAMS: Final = (2001, 2003)  # the first and the last
-MESSAGES_MAX: Final = 120
-LENGTH_MAX: Final = 3_000
 BOUND_TYPE: Final = 1_001  # of the counter that bounds a replay: a user's own
 
 
-class Operations:
-    """One life's operations. `is_faultless` says that nothing keeps the archive from doing what it is asked for."""
+class Operations(Acting):
+    """One life's operations."""
 
     def __init__(self, client: ArchiveClient, memory: Memory, source: SourceArchive | None, *, is_faultless: bool) -> None:
-        self.published = 0
-        self._client = client
-        self._archive = client.archive
-        self._memory = memory
+        super().__init__(client, memory, is_faultless=is_faultless)
         self._source = source
-        self._is_faultless = is_faultless
+        self._segments = SegmentOperations(client, memory, is_faultless=is_faultless)
         self._acts = {
             Act.RECORD: self._record,
             Act.REPLAY_PART: self._replay_part,
@@ -50,100 +45,83 @@ class Operations:
             Act.PURGE_SEGMENTS: self._purge_segments,
             Act.REPLICATE: self._replicate,
             Act.EXTEND_WRONGLY: self._extend_wrongly,
+            **self._segments.acts,
         }
+
+    @property
+    def messages(self) -> int:
+        """How many messages were published."""
+        return self.published + self._segments.published
 
     def perform(self, operation: Operation) -> None:
         """Do an operation. Raises ViolationError for an answer that is wrong, or none; AerowireError where a fault may be the reason."""
         try:
             self._acts[operation.act](Draws("operation", operation.seed))
         except AerowireError as error:
-            if self._is_faultless:
+            if self.is_faultless:
                 expected = f"to {operation.act.value} as asked for"
-                raise ViolationError("a sound archive does what it is asked for", expected, error, self._client.host.address) from error
+                raise ViolationError("a sound archive does what it is asked for", expected, error, self.client.host.address) from error
             raise
 
     def leave_unfinished(self, draws: Draws) -> None:
         """Record, and stop in the middle of it."""
         added, recorded = self._begin(draws)
-        self._publish(draws, added, recorded)
-        self._client.pause(1 + draws.whole(0, 3 * MS))
+        self.publish(draws, added.publication, recorded)
+        self.client.pause(1 + draws.whole(0, 3 * MS))
 
     def record_until(self, draws: Draws, fail: Callable[[], None]) -> None:
         """Record, and go on after something has failed."""
         added, recorded = self._begin(draws)
-        self._publish(draws, added, recorded)
+        self.publish(draws, added.publication, recorded)
         fail()
         for message in (b"after the failure" * draws.whole(1, 100) for _ in range(10)):
             if added.publication.offer(message) > 0:
                 recorded.add(message, added.publication.position)
-        self._client.pause(SECOND)
+        self.client.pause(SECOND)
 
     # -- Recording -----------------------------------------------------------------------------------------------------
 
     def _record(self, draws: Draws) -> None:
         """Begin or continue a recording, which may be followed by a replay, and see how it ends."""
-        known = {found.recording_id for found in self._client.recordings()}
+        known = {found.recording_id for found in self.client.recordings()}
         added, recorded = self._begin(draws)
         recording_id, publication = added.recording_id, added.publication
         already = len(recorded.messages)
-        replay = self._client.begin_replay(recording_id, ReplayParams(position=added.position)) if draws.happens(0.2) else None
-        self._publish(draws, added, recorded)
-        if self._is_faultless:
-            self._client.complete(self._archive.async_await_recorded(recording_id, publication.position))
-        position = self._client.complete(self._archive.async_get_max_recorded_position(recording_id))
+        replay = self.client.begin_replay(recording_id, ReplayParams(position=added.position)) if draws.happens(0.2) else None
+        self.publish(draws, added.publication, recorded)
+        if self.is_faultless:
+            self.client.complete(self.archive.async_await_recorded(recording_id, publication.position))
+        position = self.client.complete(self.archive.async_get_max_recorded_position(recording_id))
         end = publication.position
         if position > end:
-            raise self._wrong("what is acknowledged was published", f"recording {recording_id} up to {end} at most", position)
+            raise self.wrong("what is acknowledged was published", f"recording {recording_id} up to {end} at most", position)
         recorded.acknowledged = max(recorded.acknowledged, position)
-        if position < end and self._is_faultless:
-            raise self._wrong("what is published is recorded", f"recording {recording_id} up to {end}", position)
+        if position < end and self.is_faultless:
+            raise self.wrong("what is published is recorded", f"recording {recording_id} up to {end}", position)
         publication.close()
         if replay is not None:
-            self._client.await_that(lambda: replay.is_over, "the end of a replay that follows a recording")
-            self._client.end_replay(replay)
-            self._check_messages(recording_id, replay.messages, recorded.messages[already:])
-        if self._is_faultless:
-            self._await_stop(recording_id, end)
+            self.client.await_that(lambda: replay.is_over, "the end of a replay that follows a recording")
+            self.client.end_replay(replay)
+            self.check_messages(recording_id, replay.messages, recorded.messages[already:])
+        if self.is_faultless:
+            self.await_stop(recording_id, end)
             first = RecordingSignal.EXTEND if recording_id in known else RecordingSignal.START
-            self._await_signals(recording_id, first, RecordingSignal.STOP)
+            self.await_signals(recording_id, first, RecordingSignal.STOP)
         else:
-            self._client.pause(draws.whole(1, 300 * MS))
+            self.client.pause(draws.whole(1, 300 * MS))
 
     def _begin(self, draws: Draws) -> tuple[ContinuedPublication, Recorded]:
-        self._client.signals.clear()
+        self.client.signals.clear()
         stream_id = draws.whole(*STREAMS)
-        added = self._client.complete(self._archive.async_add_continued_publication(IPC, stream_id))
-        return added, self._memory.continued(added.recording_id, stream_id, added.position)
-
-    def _publish(self, draws: Draws, added: ContinuedPublication, recorded: Recorded) -> None:
-        for number in range(draws.whole(0, MESSAGES_MAX)):
-            message = shake_128(b"%d" % draws.seed()).digest(draws.whole(1, LENGTH_MAX))
-            if not self._client.publish(added.publication, message):
-                if self._is_faultless:
-                    raise self._wrong("what lives makes progress", f"room for message {number}", "none within 2 s")
-                break
-            self.published += 1
-            recorded.add(message, added.publication.position)
-            if draws.happens(0.1):
-                self._client.pause(1 + draws.whole(0, MS))
-
-    def _await_stop(self, recording_id: int, position: int) -> None:
-        client = self._client
-        listed = client.recording(recording_id)
-        for _ in range(100):
-            if listed.stop_position >= 0:
-                break
-            client.pause(100 * MS)
-            listed = client.recording(recording_id)
-        if listed.stop_position != position:
-            raise self._wrong("a recording ends where its stream does", f"recording {recording_id} at {position}", listed.stop_position)
+        added = self.client.complete(self.archive.async_add_continued_publication(IPC, stream_id))
+        return added, self.memory.continued(added.recording_id, stream_id, added.position)
 
     def _extend_wrongly(self, draws: Draws) -> None:
         """Ask for an extension, and publish what does not continue the recording: it has to be refused."""
-        if not self._is_faultless or (found := self._any_stopped(draws)) is None:
+        if not self.is_faultless or (found := self.any_stopped(draws)) is None:
             return
-        client, recording_id = self._client, found.recording_id
-        client.complete(self._archive.async_extend_recording(recording_id, IPC, found.stream_id))
+        client, recording_id = self.client, found.recording_id
+        client.complete(self.archive.async_extend_recording(recording_id, IPC, found.stream_id))
         place = initial_position(found.stop_position + 64, found.initial_term_id, found.term_buffer_length)
         channel = "|".join((IPC, *(f"{name.replace('_', '-')}={value}" for name, value in place.items() if name != "term_length")))
         publication = client.complete(client.client.aeron.async_add_exclusive_publication(channel, found.stream_id))
@@ -152,31 +130,31 @@ class Operations:
             client.publish(publication, b"wrong")
         client.pause(100 * MS)
         publication.close()
-        client.complete(self._archive.async_try_stop_recording(IPC, found.stream_id))
+        client.complete(self.archive.async_try_stop_recording(IPC, found.stream_id))
         client.pause(SECOND)
         if (after := client.recording(recording_id)) != found:
-            raise self._wrong("what does not continue a recording is refused", found, after)
+            raise self.wrong("what does not continue a recording is refused", found, after)
         client.archive.poll_for_error_response()
 
     # -- Reading -------------------------------------------------------------------------------------------------------
 
     def _replay_part(self, draws: Draws) -> None:
         """Replay from one message up to another."""
-        if (chosen := self._known_stopped(draws)) is None:
+        if (chosen := self.known_stopped(draws)) is None:
             return
         found, recorded = chosen
         first = draws.whole(0, len(recorded.messages) - 1)
         last = draws.whole(first, len(recorded.messages) - 1)
         begin, end = recorded.positions[first - 1] if first else recorded.start, recorded.positions[last]
-        messages = self._client.read(found.recording_id, ReplayParams(position=begin, length=end - begin), end)
-        self._check_messages(found.recording_id, messages, recorded.messages[first : last + 1])
+        messages = self.client.read(found.recording_id, ReplayParams(position=begin, length=end - begin), end)
+        self.check_messages(found.recording_id, messages, recorded.messages[first : last + 1])
 
     def _replay_bounded(self, draws: Draws) -> None:
         """Replay up to the value of a counter, which then moves to the end."""
-        if (chosen := self._known_stopped(draws)) is None:
+        if (chosen := self.known_stopped(draws)) is None:
             return
         found, recorded = chosen
-        client, count = self._client, draws.whole(0, len(recorded.messages) - 1)
+        client, count = self.client, draws.whole(0, len(recorded.messages) - 1)
         counter = client.complete(client.client.aeron.async_add_counter(BOUND_TYPE, "bound"))
         counter.value = recorded.positions[count]
         length, end = found.stop_position - found.start_position, recorded.positions[-1]
@@ -187,56 +165,56 @@ class Operations:
             self._await_position(replay, bound)
             client.pause(20 * MS)
             if replay.position > bound:
-                raise self._wrong("a replay stays within its bound", bound, replay.position)
-            self._check_messages(found.recording_id, replay.messages, recorded.messages[: recorded.count(bound)])
-        client.complete(self._archive.async_stop_all_replays(found.recording_id))
+                raise self.wrong("a replay stays within its bound", bound, replay.position)
+            self.check_messages(found.recording_id, replay.messages, recorded.messages[: recorded.count(bound)])
+        client.complete(self.archive.async_stop_all_replays(found.recording_id))
         client.await_that(lambda: replay.is_over, "the end of a replay that was stopped")  # until then its recording is not purged
         client.end_replay(replay)
         counter.close()
 
     def _await_position(self, replay: Replay, position: int) -> None:
-        self._client.await_that(lambda: replay.position >= position or replay.is_over, f"a replay at {position}")
+        self.client.await_that(lambda: replay.position >= position or replay.is_over, f"a replay at {position}")
 
     def _list(self, draws: Draws) -> None:
         """List some recordings from an id on."""
-        known = [found.recording_id for found in self._client.recordings()]
+        known = [found.recording_id for found in self.client.recordings()]
         first, count = draws.whole(0, max(known, default=0) + 1), draws.whole(1, 5)
-        found = self._client.complete(self._archive.async_list_recordings(first, count))
+        found = self.client.complete(self.archive.async_list_recordings(first, count))
         expected = [recording_id for recording_id in known if recording_id >= first][:count]
         if [one.recording_id for one in found] != expected:
-            raise self._wrong("a listing has what was asked for", expected, [one.recording_id for one in found])
+            raise self.wrong("a listing has what was asked for", expected, [one.recording_id for one in found])
 
     # -- Taking away ---------------------------------------------------------------------------------------------------
 
     def _truncate(self, draws: Draws) -> None:
         """Cut a recording at the end of one of its messages."""
-        if (chosen := self._known_stopped(draws)) is None:
+        if (chosen := self.known_stopped(draws)) is None:
             return
         found, recorded = chosen
         count = draws.whole(0, len(recorded.messages))
         position = recorded.positions[count - 1] if count else recorded.start
         recorded.is_doubtful = True
-        self._client.signals.clear()
-        self._client.complete(self._archive.async_truncate_recording(found.recording_id, position))
+        self.client.signals.clear()
+        self.client.complete(self.archive.async_truncate_recording(found.recording_id, position))
         recorded.is_doubtful = False
         recorded.cut(position)
         recorded.acknowledged = position
-        self._await_signals(found.recording_id, RecordingSignal.DELETE)
+        self.await_signals(found.recording_id, RecordingSignal.DELETE)
 
     def _purge(self, draws: Draws) -> None:
         """Take a recording away."""
-        if (chosen := self._known_stopped(draws)) is None:
+        if (chosen := self.known_stopped(draws)) is None:
             return
         found, recorded = chosen
         recorded.is_doubtful = True
-        self._client.signals.clear()
-        self._client.complete(self._archive.async_purge_recording(found.recording_id))
-        del self._memory.recordings[found.recording_id]
-        self._await_signals(found.recording_id, RecordingSignal.DELETE)
+        self.client.signals.clear()
+        self.client.complete(self.archive.async_purge_recording(found.recording_id))
+        del self.memory.recordings[found.recording_id]
+        self.await_signals(found.recording_id, RecordingSignal.DELETE)
 
     def _purge_segments(self, draws: Draws) -> None:
         """Take the first segments of a recording away."""
-        if (chosen := self._known_stopped(draws)) is None:
+        if (chosen := self.known_stopped(draws)) is None:
             return
         found, recorded = chosen
         length = found.segment_file_length
@@ -245,13 +223,13 @@ class Operations:
             return
         position = draws.whole(first, last) * length
         recorded.is_doubtful = True
-        self._client.signals.clear()
-        self._client.complete(self._archive.async_purge_segments(found.recording_id, position))
+        self.client.signals.clear()
+        self.client.complete(self.archive.async_purge_segments(found.recording_id, position))
         recorded.is_doubtful = False
         recorded.begin_at(position)
-        self._await_signals(found.recording_id, RecordingSignal.DELETE)
-        if self._is_faultless:
-            self._check_messages(found.recording_id, self._client.replayed(found.recording_id), recorded.messages)
+        self.await_signals(found.recording_id, RecordingSignal.DELETE)
+        if self.is_faultless:
+            self.check_messages(found.recording_id, self.client.replayed(found.recording_id), recorded.messages)
 
     # -- Copying -------------------------------------------------------------------------------------------------------
 
@@ -259,55 +237,20 @@ class Operations:
         """Copy the recording of the source."""
         if self._source is None:
             return
-        client, source = self._client, self._source
+        client, source = self.client, self._source
         client.signals.clear()
-        client.complete(self._archive.async_replicate(source.recording_id, source.control_stream_id, source.control_channel))
+        client.complete(self.archive.async_replicate(source.recording_id, source.control_stream_id, source.control_channel))
         ends = (RecordingSignal.REPLICATE_END,)
         client.await_that(lambda: any(one.signal in ends for one in client.signals), "the end of a replication", 60 * SECOND)
         made = next((one.recording_id for one in client.signals if one.signal is RecordingSignal.REPLICATE), None)
         if made is None:
             raise NoProgressError("a replication has made no recording", where=source.control_channel, expected="the signal REPLICATE")
-        recorded = self._memory.continued(made, source.recorded.stream_id, 0)
+        recorded = self.memory.continued(made, source.recorded.stream_id, 0)
         recorded.messages, recorded.positions = source.recorded.messages[:], source.recorded.positions[:]
         if any(one.signal is RecordingSignal.SYNC for one in client.signals):
             recorded.acknowledged = source.recorded.acknowledged
-            self._await_stop(made, source.recorded.acknowledged)
-            self._check_messages(made, client.replayed(made), recorded.messages)
-        elif self._is_faultless:
+            self.await_stop(made, source.recorded.acknowledged)
+            self.check_messages(made, client.replayed(made), recorded.messages)
+        elif self.is_faultless:
             seen = [one.signal.name for one in client.signals]
-            raise self._wrong("signals arrive", "SYNC at the end of a copy", seen)
-
-    # -- Below: helpers ------------------------------------------------------------------------------------------------
-
-    def _any_stopped(self, draws: Draws) -> RecordingDescriptor | None:
-        found = [one for one in self._client.recordings() if one.stop_position >= 0 and one.recording_id in self._memory.recordings]
-        return draws.one_of(found) if found else None
-
-    def _known_stopped(self, draws: Draws) -> tuple[RecordingDescriptor, Recorded] | None:
-        """Choose a recording that has ended, and has messages."""
-        found = self._any_stopped(draws)
-        if found is None:
-            return None
-        recorded = self._memory.recordings[found.recording_id]
-        recorded.cut(found.stop_position)
-        return (found, recorded) if recorded.messages else None
-
-    def _await_signals(self, recording_id: int, *signals: RecordingSignal) -> None:
-        """See that signals of a recording have come, in this order."""
-        if not self._is_faultless:
-            return
-
-        def come() -> list[RecordingSignal]:
-            return [one.signal for one in self._client.signals if one.recording_id == recording_id and one.signal in signals]
-
-        if not self._client.world.run(5 * SECOND, until=lambda: come() == list(signals)):
-            raise self._wrong("signals arrive", [one.name for one in signals], [one.name for one in come()])
-
-    def _check_messages(self, recording_id: int, found: list[bytes], expected: list[bytes]) -> None:
-        if found != expected and self._is_faultless:
-            place = next((n for n, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), min(len(found), len(expected)))
-            seen = f"{len(found)}, another one from {place} on"
-            raise self._wrong("replays give back what was recorded", f"{len(expected)} messages of recording {recording_id}", seen)
-
-    def _wrong(self, rule: str, expected: object, saw: object) -> ViolationError:
-        return ViolationError(rule, expected, saw, self._client.host.address)
+            raise self.wrong("signals arrive", "SYNC at the end of a copy", seen)

@@ -30,6 +30,27 @@ class Act(Enum):
     PURGE_SEGMENTS = "purge segments"
     REPLICATE = "replicate"
     EXTEND_WRONGLY = "extend in the wrong place"
+    DETACH = "detach segments"
+    ATTACH = "attach segments"
+    DELETE_DETACHED = "delete detached segments"
+    SPLIT = "record what follows as another recording"
+    MIGRATE = "move segments to another recording"
+
+
+# Of a whole recording and its front, on one archive and from another.
+ACTS = (
+    Act.RECORD,
+    Act.REPLAY_PART,
+    Act.REPLAY_BOUNDED,
+    Act.LIST,
+    Act.TRUNCATE,
+    Act.PURGE,
+    Act.PURGE_SEGMENTS,
+    Act.REPLICATE,
+    Act.EXTEND_WRONGLY,
+)
+# Of whole segments.
+SEGMENT_ACTS = (Act.DETACH, Act.ATTACH, Act.DELETE_DETACHED, Act.SPLIT, Act.MIGRATE)
 
 
 class Trouble(Enum):
@@ -42,6 +63,7 @@ class Trouble(Enum):
     PARTITION = "partition"
     KILL = "kill"
     POWER = "power failure"
+    COMPACTION = "compaction of the catalog behind it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +99,7 @@ class ArchivePlan:
     segment_length: str
     streams: tuple[Operation, ...]
     misfortunes: tuple[Misfortune, ...]
+    catalog_capacity: str
     churners: tuple[int, ...] = ()
 
     @property
@@ -112,20 +135,23 @@ class ArchiveScenario:
     """Ranges and chances that plans of archives are drawn from.
 
     Each of `lives` has some of `operations`, drawn from `acts`, where one that stands twice is twice as likely. `failing`, `slow`, `full`,
-    `dying` and `partition` are the chances of a life to have such a disk or network, `kill` and `power` of its end. Raises
-    ConfigurationError.
+    `dying` and `partition` are the chances of a life to have such a disk or network, `kill` and `power` of its end, and `compaction` of one
+    behind it. A catalog is made with `catalog_capacity`. Raises ConfigurationError.
     """
 
     name: str
     about: str
     lives: tuple[int, int] = (2, 4)
     operations: tuple[int, int] = (1, 8)
-    acts: tuple[Act, ...] = (Act.RECORD, Act.RECORD, *Act)
+    acts: tuple[Act, ...] = (Act.RECORD, Act.RECORD, *ACTS)
     sync_levels: tuple[int, ...] = (0, 1, 2)
+    segment_lengths: tuple[str, ...] = SEGMENT_LENGTHS
+    catalog_capacity: str = "1m"
     failing: float = 0.3
     slow: float = 0.3
     full: float = 0.1
     dying: float = 0.2
+    compaction: float = 0.0
     partition: float = 0.2
     kill: float = 0.4
     power: float = 0.4
@@ -151,6 +177,7 @@ class ArchiveScenario:
     def plan(self, seed: int) -> ArchivePlan:
         """Draw the plan of a seed."""
         draws, of_disks = Draws(self.name, seed), Draws(f"dying disks of {self.name}", seed)
+        of_tools = Draws(f"tools of {self.name}", seed)
         lives = draws.whole(*self.lives)
         operations: list[Operation] = []
         misfortunes: list[Misfortune] = []
@@ -160,15 +187,18 @@ class ArchiveScenario:
             misfortunes += [Misfortune(life, kind, draws.seed()) for kind in self._troubles(draws)]
             if of_disks.happens(self.dying):
                 misfortunes.append(Misfortune(life, Trouble.DYING_DISK, of_disks.seed()))
+            if of_tools.happens(self.compaction):
+                misfortunes.append(Misfortune(life, Trouble.COMPACTION, of_tools.seed()))
         return ArchivePlan(
             self.name,
             seed,
             lives,
             draws.one_of(self.sync_levels),
             draws.one_of(CHECKSUMS),
-            draws.one_of(SEGMENT_LENGTHS),
+            draws.one_of(self.segment_lengths),
             tuple(operations),
             tuple(misfortunes),
+            self.catalog_capacity,
         )
 
     def _troubles(self, draws: Draws) -> list[Trouble]:

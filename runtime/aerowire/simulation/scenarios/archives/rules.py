@@ -45,6 +45,9 @@ class Inspection:
         """Compare all recordings with what is known of them. Raises ViolationError."""
         memory = self._memory
         found = {one.recording_id: one for one in self._client.recordings() if one.recording_id not in memory.lost}
+        if memory.moving is not None:
+            source = found.get(memory.moving[0])
+            memory.end_move(is_moved=source is not None and source.stop_position == source.start_position)
         for recording_id, recorded in list(memory.recordings.items()):
             one = found.pop(recording_id, None)
             if one is None:
@@ -74,6 +77,8 @@ class Inspection:
             if not recorded.is_doubtful and not self._may_lose:
                 raise self._wrong(KEPT, recording_id, recorded, f"start position {one.start_position}")
             recorded.begin_at(one.start_position)
+        if self._may_lose:
+            recorded.kept_from = recorded.start
         if one.stop_position < must_be and not recorded.is_doubtful:
             raise self._wrong(KEPT, recording_id, recorded, f"stop position {one.stop_position}")
         try:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.archive.client.recording_pos import recording_positions
+from aerowire.archive.files.compaction import compact, plan_compaction
+from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.base.errors import AerowireError
 from aerowire.simulation.disk_faults import DiskFaults
+from aerowire.simulation.host import ARCHIVE_DIR
 from aerowire.simulation.partitions import Partition
 from aerowire.simulation.scenarios.archives.client import ArchiveClient, NoProgressError
 from aerowire.simulation.scenarios.archives.operations import Operations
@@ -80,12 +84,14 @@ class ArchiveRun:
             "file_io_max_length": "64k",
             "record_checksum": plan.checksum,
             "replay_checksum": plan.checksum,
+            "catalog_capacity": plan.catalog_capacity,
         }
         self._host = self.world.add_empty_host(ADDRESS, capacity=CAPACITY)
         self._archive: SimulatedArchive | None = None
         self._source: SourceArchive | None = None
         self._messages = 0
         self._has_lost_power = False
+        self._compaction: Misfortune | None = None
 
     @property
     def events(self) -> dict[str, list[str]]:
@@ -145,7 +151,7 @@ class ArchiveRun:
                     self.world.network.heal()
                 self.world.events.note(ADDRESS, operation.act.value)
                 operations.perform(operation)
-        self._messages += operations.published
+        self._messages += operations.messages
         if (dying := troubles.get(Trouble.DYING_DISK)) is not None:
             with suppress(AerowireError):
                 operations.record_until(Draws("dying disk", dying.seed), self._fail_disk)
@@ -167,6 +173,8 @@ class ArchiveRun:
             host.restart()
         if not host.has_driver:
             host.start_driver(**DRIVER)
+        if self._compaction is not None:
+            self._compact(Draws("compaction", self._compaction.seed))
         archive = self._archive = host.start_archive(**self._options)
         if not self.world.run(20 * SECOND, until=lambda: archive.is_serving or archive.has_ended) or archive.failure is not None:
             raise ViolationError("an archive starts, whatever has befallen it", "one that serves", archive.failure, ADDRESS)
@@ -177,6 +185,17 @@ class ArchiveRun:
             raise ViolationError("a sound archive does what it is asked for", "answers", error, ADDRESS) from error
         self._has_lost_power = False
         return client
+
+    def _compact(self, draws: Draws) -> None:
+        """Compact the catalog; the power may fail when that is done."""
+        with OfflineCatalog(self._host.files, Path(ARCHIVE_DIR), writable=True) as catalog:
+            compact(catalog, plan_compaction(catalog))
+        self._compaction = None
+        if draws.happens(0.5):
+            self._has_lost_power = True
+            self._host.lose_power()
+            self._host.restart()
+            self._host.start_driver(**DRIVER)
 
     def _settle(self, client: ArchiveClient) -> None:
         """Let all faults end: recordings of clients that have gone stop, and requests are answered."""
@@ -208,6 +227,7 @@ class ArchiveRun:
             self.world.run(20 * SECOND, until=lambda: archive.has_ended)
             archive.kill()
         self._end_faults()
+        self._compaction = troubles.get(Trouble.COMPACTION)
         for client in self._host.clients if self._host.has_power else ():
             client.kill()
         self.world.run(_FORGETTING_NS)
