@@ -203,6 +203,21 @@ def test_stops_in_all_forms(rig: Rig) -> None:
     assert refusal(rig.client.try_stop_recording_by_identity, 99)[1] is ArchiveErrorCode.UNKNOWN_RECORDING
 
 
+def test_a_recording_that_ends_on_a_segment_end_leaves_no_extra_file(rig: Rig) -> None:
+    payload = bytes(FRAME_LENGTH - 32)
+    subscription_id = rig.client.start_recording(CHANNEL, STREAM_ID)
+    publication = rig.publication()
+    recording_id = rig.started()
+    rig.offer(publication, 62)
+    rest = 65536 - publication.position
+    rig.run(lambda: publication.offer(payload[: rest - 32]) > 0)
+    assert publication.position == 65536
+    rig.run(lambda: rig.client.get_recording_position(recording_id) == 65536)
+    rig.client.stop_recording(subscription_id)
+    rig.run(lambda: rig.client.get_stop_position(recording_id) == 65536)
+    assert rig.segments() == [f"{recording_id}-0.rec"]
+
+
 def test_extends_a_recording_from_where_it_stopped(rig: Rig) -> None:
     recording_id, end = rig.record(5)
     subscription_id = rig.client.extend_recording(recording_id, CHANNEL, STREAM_ID)

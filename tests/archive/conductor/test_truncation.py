@@ -38,6 +38,23 @@ def test_a_recording_that_was_cut_off_can_be_extended(rig: Rig) -> None:
     rig.run(lambda: rig.client.get_recording_position(recording_id) == end == 13 * FRAME_LENGTH)
 
 
+def test_files_that_a_deletion_has_left_are_set_aside_and_reported_when_the_recording_goes_on(rig: Rig) -> None:
+    recording_id, _ = rig.record(200)
+    rig.client.truncate_recording(recording_id, 65536)
+    rig.run(lambda: rig.signals)
+    rig.signals.clear()
+    (rig.directory / f"{recording_id}-65536.rec").write_bytes(bytes(100) + b"left")
+    (rig.directory / f"{recording_id}-131072.rec").write_bytes(bytes(65536))
+    rig.client.extend_recording(recording_id, CHANNEL, STREAM_ID)
+    publication = rig.publication(extending_channel(rig, recording_id))
+    rig.started()
+    end = rig.offer(publication, FRAMES_IN_TERM + 3)
+    rig.run(lambda: rig.client.get_recording_position(recording_id) == end)
+    assert (rig.directory / f"{recording_id}-65536.rec.del").read_bytes() == bytes(100) + b"left"
+    assert rig.segments() == [f"{recording_id}-{name}" for name in ("0.rec", "131072.rec", "65536.rec", "65536.rec.del")]
+    assert any(f"{recording_id}-65536.rec: offset 0" in text and "the file is given up" in text for text in rig.errors())
+
+
 @pytest.mark.parametrize(("position", "left"), [(65536, ["0-0.rec"]), (0, [])])
 def test_deletes_the_segments_behind(rig: Rig, position: int, left: list[str]) -> None:
     recording_id, _ = rig.record(200)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.archive.files import recovery
 from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.checksum import checksum_named
 from aerowire.archive.files.recovery import recover_recordings
@@ -56,16 +57,18 @@ def test_the_stop_position_is_behind_the_last_whole_frame(tmp_path: Path, seed: 
         assert recovered(directory) == (writer.position, []), f"seed {seed}, {count} messages"
 
 
-def test_a_recording_that_ends_on_a_segment_end_leaves_no_extra_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("length", [2 * TERM, TERM, 0])
+def test_an_empty_file_that_was_made_where_a_recording_ends_stays_with_its_full_length(tmp_path: Path, length: int) -> None:
     writer = RecordingWriter(tmp_path)
     writer.frame(b"x" * 100, DataFlags.UNFRAGMENTED)
     writer.pad()
     writer.pad()
     assert writer.position == 2 * TERM
-    (tmp_path / f"0-{2 * TERM}.rec").write_bytes(bytes(2 * TERM))
+    (tmp_path / f"0-{2 * TERM}.rec").write_bytes(bytes(length))
     write_catalog(tmp_path, [writer])
     assert recovered(tmp_path) == (2 * TERM, [])
-    assert list_segments(FileSystem(), tmp_path) == {0: [0]}
+    assert list_segments(FileSystem(), tmp_path) == {0: [0, 2 * TERM]}
+    assert (tmp_path / f"0-{2 * TERM}.rec").read_bytes() == bytes(2 * TERM)
 
 
 def torn(directory: Path, payload: bytes, *, seal: bool = False) -> int:
@@ -137,6 +140,20 @@ def test_a_missing_segment_ends_the_recording(tmp_path: Path) -> None:
     assert position == 2 * TERM
     assert len(findings) == 1
     assert f"no file begins at position {2 * TERM}" in findings[0]
+
+
+def test_files_before_those_that_are_checked_count_as_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovery, "_CHECKED_LENGTH", 0)  # so that the last two files are followed
+    writer = RecordingWriter(tmp_path)
+    while writer.position < 7 * TERM:
+        writer.message(b"x" * 1000)
+    write_catalog(tmp_path, [writer])
+    (tmp_path / f"0-{4 * TERM}.rec").write_bytes(bytes(2 * TERM))
+    position, findings = recovered(tmp_path)
+    assert position == 4 * TERM
+    assert len(findings) == 1
+    assert f"0-{6 * TERM}.rec: offset 0 (recording 0): the frames end at position {4 * TERM}" in findings[0]
+    assert list_segments(FileSystem(), tmp_path) == {0: [0, 2 * TERM, 4 * TERM]}
 
 
 def test_a_segment_that_was_just_made_gets_its_full_length(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.archive.control.refusals import RequestRefusedError, unknown_recording
 from aerowire.archive.files.segments import clear_tail
+from aerowire.archive.files.surplus_segments import give_up_behind, segments_behind
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 
 if TYPE_CHECKING:
@@ -72,6 +73,13 @@ class ArchiveCore:
     def clear_tail(self, entry: RecordingEntry, position: int) -> None:
         """Let nothing follow a position in its segment, which is the end of the recording. Raises FileError."""
         clear_tail(self.ports.files, self.directory, entry, position, is_synced=self.context.file_sync_level > 0)
+
+    def give_up_behind(self, entry: RecordingEntry) -> None:
+        """Give up the segment files behind the end of a stopped recording, and record which were set aside. Raises FileError."""
+        files, end = self.ports.files, entry.stop_position
+        behind = list(segments_behind(files, self.directory, entry, end))
+        for finding in give_up_behind(files, self.directory, entry, end, behind):
+            self.errors.record(f"WARN - {finding}", key="segment file given up")
 
     def require_recording(self, recording_id: int) -> None:
         """Raise RequestRefusedError unless there is a recording; without a look at its descriptor."""

@@ -12,7 +12,6 @@ from aerowire.archive.conductor.recording_subscription import RecordingSubscript
 from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.archive.control.requests import ExtendRecording, StartRecording
 from aerowire.archive.control.retried_request import RetriedRequest
-from aerowire.archive.files.segments import give_up_behind
 from aerowire.base.errors import ChannelError, ConfigurationError
 from aerowire.codecs.flyweights.archive import RecordingSignal
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
@@ -296,7 +295,7 @@ class Recordings:
         _check_extension(entry, image)
         # BEFORE the recording is active: recovery takes all frames for its own.
         self._core.clear_tail(entry, entry.stop_position)
-        give_up_behind(self._core.ports.files, self._core.directory, entry, entry.stop_position)
+        self._core.give_up_behind(entry)
         self._core.catalog.extend_recording(entry.recording_id, found.session.session_id, request.correlation_id, image.session_id)
         return replace(entry, session_id=image.session_id)
 

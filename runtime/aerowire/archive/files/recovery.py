@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from aerowire.archive.files.finding import Finding
 from aerowire.archive.files.frame_walk import CHECKSUM
 from aerowire.archive.files.sealed_frames import SealedFrames
-from aerowire.archive.files.segments import cut_segment, frames_end, give_up_segment, is_zero_from, list_segments, segment_path
-from aerowire.recordings.segment_names import deleted_segment_name
+from aerowire.archive.files.segments import cut_segment, frames_end, is_zero_from, list_segments, segment_path
+from aerowire.archive.files.surplus_segments import give_up, give_up_behind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,10 +48,10 @@ def recover_recordings(
     for recording_id, positions in segments.items():
         is_behind = catalog.has_recording(recording_id) and 0 <= catalog.stop_position(recording_id) <= positions[-1]
         if is_behind and (stopped := catalog.entry(recording_id)) is not None:
-            findings += _give_up_behind(catalog.files, directory, stopped, positions, is_dry=is_dry)
+            findings += give_up_behind(catalog.files, directory, stopped, stopped.stop_position, positions, is_dry=is_dry)
         elif recording_id >= catalog.next_recording_id:
             reason = "the catalog has no such recording yet"
-            findings += [_given_up(catalog.files, directory, recording_id, position, reason, is_dry=is_dry) for position in positions]
+            findings += [give_up(catalog.files, directory, recording_id, position, reason, is_dry=is_dry) for position in positions]
     for recording_id in catalog.active:
         entry = catalog.entry(recording_id)
         if entry is not None and entry.is_active:
@@ -62,40 +62,6 @@ def recover_recordings(
             findings += recovery.findings
             catalog.recording_stopped(recording_id, position, now_ms)
     return findings
-
-
-def _give_up_behind(files: FilePort, directory: Path, entry: RecordingEntry, positions: list[int], *, is_dry: bool) -> list[Finding]:
-    """Give up the segment files behind a stop position; those without a frame just go.
-
-    An empty one of full length that begins there stays: the official archive makes it. One of another length was just made when its
-    recording failed, and came back with a power failure.
-    """
-    findings: list[Finding] = []
-    stop_position = entry.stop_position
-    for position in positions:
-        if position < stop_position:
-            continue
-        path = segment_path(directory, entry.recording_id, position)
-        facts = files.facts(path)
-        if not _is_empty(files, path):
-            reason = f"the recording ends at position {stop_position}"
-            findings.append(_given_up(files, directory, entry.recording_id, position, reason, is_dry=is_dry))
-        elif not is_dry and (position > stop_position or facts is None or facts.length != entry.segment_length):
-            files.delete(path)
-    return findings
-
-
-def _given_up(files: FilePort, directory: Path, recording_id: int, position: int, reason: str, *, is_dry: bool) -> Finding:
-    """Give up a segment file unless `is_dry`, and say so."""
-    if not is_dry:
-        give_up_segment(files, directory, recording_id, position)
-    text = f"{reason}: the file is given up, as {deleted_segment_name(recording_id, position)}"
-    return Finding(str(segment_path(directory, recording_id, position)), 0, text, recording_id)
-
-
-def _is_empty(files: FilePort, path: Path) -> bool:
-    with files.open(path) as file:
-        return is_zero_from(file, 0)
 
 
 class _Recovery:
@@ -112,22 +78,24 @@ class _Recovery:
     def recover(self, segments: list[int]) -> int:
         """Return the stop position, behind which nothing is left. `segments` ascend."""
         entry = self._entry
-        end = entry.start_position
+        if not segments:
+            return entry.start_position
         first = self._first_to_check(segments)
-        expected = segments[first] if segments else end
+        expected = segments[first]
+        end = max(entry.start_position, expected)  # files before the first that is checked are whole
         for number in range(first, len(segments)):
             segment = segments[number]
             if segment != expected:
-                self._give_up(segments[number:], f"no file begins at position {expected}")
+                self._give_up(segments[number:], end, f"no file begins at position {expected}")
                 return end
             found = self._end_in(segment)
             if found == segment > segments[0]:
-                self._give_up(segments[number:], f"the frames end at position {end}")  # a recording that ends on a boundary has no more
+                self._give_up(segments[number:], end, f"the frames end at position {end}")
                 return end
             end = max(end, found)
             expected = segment + entry.segment_length
             if end < expected:
-                self._give_up(segments[number + 1 :], f"the frames end at position {end}")
+                self._give_up(segments[number + 1 :], end, f"the frames end at position {end}")
                 return end
         return end
 
@@ -159,15 +127,9 @@ class _Recovery:
             _make_durable(file, end)  # BEFORE the catalog says so: what a killed process wrote may not be on the disk yet
         return segment + end
 
-    def _give_up(self, segments: list[int], reason: str) -> None:
-        """Give up files that lie behind the end of the recording; those without a frame just go."""
-        for segment in segments:
-            path = segment_path(self._directory, self._entry.recording_id, segment)
-            if not _is_empty(self._files, path):
-                found = _given_up(self._files, self._directory, self._entry.recording_id, segment, reason, is_dry=self._is_dry)
-                self.findings.append(found)
-            elif not self._is_dry:
-                self._files.delete(path)
+    def _give_up(self, segments: list[int], end: int, reason: str) -> None:
+        """Give up files that lie behind the end of the recording."""
+        self.findings += give_up_behind(self._files, self._directory, self._entry, end, segments, reason=reason, is_dry=self._is_dry)
 
     def _report(self, path: str, offset: int, text: str) -> None:
         self.findings.append(Finding(path, offset, text, self._entry.recording_id))

@@ -19,12 +19,13 @@ from aerowire.archive.files.mark_header import mark_path
 from aerowire.archive.files.mark_life import check_unused
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.recovery import recover_recordings
-from aerowire.archive.files.segments import cut_segment, frames_end, give_up_segment, is_zero_from, list_segments, segment_path
+from aerowire.archive.files.segments import cut_segment, frames_end, is_zero_from, list_segments, segment_path
+from aerowire.archive.files.surplus_segments import give_up_behind
 from aerowire.archive.files.unlocking import unlock
 from aerowire.base.errors import ArchiveFileError, MissingFileError
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME
-from aerowire.recordings.segment_names import deleted_segment_name, parse_segment_name
+from aerowire.recordings.segment_names import parse_segment_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,7 +124,9 @@ class _Repairing:
             entry = replace(entry, start_position=first)
         for segment in needed:
             if segment >= first and not self._goes_on(catalog, entry, segment, is_present=segment in present):
-                self._give_up(entry, [one for one in segments if one > segment])
+                behind, end = [one for one in segments if one > segment], catalog.stop_position(entry.recording_id)
+                given_up = give_up_behind(self._files, self._directory, entry, end, behind, is_dry=self._scratch is not None)
+                self._found += [Repair(one) for one in given_up]
                 return
 
     def _goes_on(self, catalog: Catalog, entry: RecordingEntry, segment: int, *, is_present: bool) -> bool:
@@ -175,15 +178,6 @@ class _Repairing:
         text = f"{what}; the recording ends at position {position} instead of {entry.stop_position}, {lost} bytes are lost"
         self._report(entry, text, lost, path=str(path), offset=max(position - segment, 0))
         catalog.set_stop_position(entry.recording_id, position)
-
-    def _give_up(self, entry: RecordingEntry, segments: list[int]) -> None:
-        """Give up the files behind the new end of a recording, where it may go on."""
-        for segment in segments:
-            path = segment_path(self._directory, entry.recording_id, segment)
-            given_up = deleted_segment_name(entry.recording_id, segment)
-            self._report(entry, f"the file is behind the end; given up, as {given_up}", path=str(path), offset=0)
-            if self._scratch is None:
-                give_up_segment(self._files, self._directory, entry.recording_id, segment)
 
     def _name_orphans(self, place: Path) -> None:
         """Name the segment files that no recording covers."""

@@ -14,7 +14,7 @@ from aerowire.archive.files.frame_walk import CHECKSUM, EMPTY, FOREIGN, MORE, Fr
 from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.recordings.geometry import aligned_frame_length, frame_offset_in_segment
-from aerowire.recordings.segment_names import deleted_segment_name, parse_segment_name, segment_name
+from aerowire.recordings.segment_names import parse_segment_name, segment_name
 
 if TYPE_CHECKING:
     from aerowire.archive.files.checksum import Checksum
@@ -67,13 +67,6 @@ def segment_bytes(files: FilePort, directory: Path, recording_id: int | None, *,
 
 def segment_path(directory: Path, recording_id: int, position: int) -> Path:
     return directory / segment_name(recording_id, position)
-
-
-def give_up_segment(files: FilePort, directory: Path, recording_id: int, position: int) -> Path:
-    """Rename a segment file to the name that says that it is to be deleted; return its path. Raises FileError."""
-    path = directory / deleted_segment_name(recording_id, position)
-    files.rename(segment_path(directory, recording_id, position), path)
-    return path
 
 
 def delete_recordings(files: FilePort, directory: Path) -> None:
@@ -130,16 +123,6 @@ def clear_tail(files: FilePort, directory: Path, entry: RecordingEntry, position
             cut_segment(file, position - base, entry.segment_length)
             if is_synced:
                 file.sync()
-
-
-def give_up_behind(files: FilePort, directory: Path, entry: RecordingEntry, position: int) -> None:
-    """Give up the segment files that lie behind the end of a recording. Raises FileError."""
-    base = entry.segment_of(position)
-    if base < position:
-        base += entry.segment_length
-    while files.facts(segment_path(directory, entry.recording_id, base)) is not None:
-        give_up_segment(files, directory, entry.recording_id, base)
-        base += entry.segment_length
 
 
 def check_segment(
