@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.archive.files.checksum import checksum_named
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.repair import Repair, repair_archive
 from aerowire.archive.files.verification import Verification
 from aerowire.base.errors import ActiveArchiveError, ArchiveFileError, MissingFileError
 from aerowire.codecs.flyweights.archive import RecordingState
+from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.system.ports import Ports
 from tests.archive.files.test_unlocking import dead, mark
 from tests.support.recordings import TERM, RecordingWriter, write_catalog
@@ -150,10 +152,60 @@ def test_frames_behind_the_stop_position_are_removed(tmp_path: Path, tmp_path_fa
     writer.stop = writer.rows[-3][0]
     write_catalog(tmp_path, [writer])
     (told,) = repaired(tmp_path, tmp_path_factory)
-    assert told.finding.text.startswith(f"{writer.position - writer.stop} bytes of frames are behind the stop position {writer.stop}")
+    assert told.finding.text.startswith(f"frames are behind the stop position {writer.stop}")
     assert told.lost_length == 0
     path, offset = writer.segment(writer.stop)
     assert not any(path.read_bytes()[offset:])
+
+
+def sealed(directory: Path, count: int, *, stop_after: int) -> RecordingWriter:
+    """Write frames with checksums, and a catalog with checksums; the recording stops after some of them."""
+    writer = RecordingWriter(directory, mtu=8192)
+    checksum = checksum_named("CRC-32C")
+    assert checksum is not None
+    for number in range(count):
+        begin = writer.position
+        writer.frame(b"x" * 1984, DataFlags.UNFRAGMENTED)
+        writer.write(begin + 12, checksum.compute(b"x" * 1984).to_bytes(4, "little", signed=True))
+        if number == stop_after - 1:
+            writer.stop = writer.position
+    write_catalog(directory, [writer])
+    with OfflineCatalog(Ports.system().files, directory, writable=True) as catalog:
+        catalog.set_checksum(catalog.entry(0), catalog.checksum_of(catalog.entry(0), checksum))
+    return writer
+
+
+@pytest.mark.parametrize("number", [3, 9])
+def test_a_frame_that_lacks_a_part_is_told_and_left(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, number: int) -> None:
+    writer = sealed(tmp_path, 10, stop_after=10)
+    position = writer.rows[number][0]
+    writer.write(position + 512, bytes(1504 if number == 9 else 1024))
+    content = (tmp_path / "0-0.rec").read_bytes()
+    (told,) = repaired(tmp_path, tmp_path_factory)
+    assert (told.is_left, told.finding.offset, told.lost_length) == (True, position, 0)
+    assert told.finding.text.startswith("the frame does not have its checksum, and lacks a part")
+    assert (tmp_path / "0-0.rec").read_bytes() == content
+    assert entry(tmp_path) == (RecordingState.VALID, 0, writer.position)
+
+
+def test_a_file_that_was_cut_behind_a_damaged_frame_keeps_the_frames_between(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    writer = sealed(tmp_path, 10, stop_after=10)
+    writer.write(writer.rows[3][0] + 512, bytes(1024))
+    with (tmp_path / "0-0.rec").open("r+b") as file:
+        file.truncate(writer.rows[8][0] + 100)
+    damaged, ended = repaired(tmp_path, tmp_path_factory)
+    assert (damaged.is_left, damaged.finding.offset) == (True, writer.rows[3][0])
+    assert ended.finding.text.startswith(f"the frames end; the recording ends at position {writer.rows[8][0]} instead of")
+
+
+def test_a_damaged_frame_behind_the_stop_position_is_removed(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    writer = sealed(tmp_path, 7, stop_after=6)
+    writer.write(writer.stop + 512, bytes(1024))
+    (told,) = repaired(tmp_path, tmp_path_factory)
+    assert told.finding.text.startswith(f"frames are behind the stop position {writer.stop}")
+    assert not any((tmp_path / "0-0.rec").read_bytes()[writer.stop :])
 
 
 def test_files_behind_recordings_are_given_up_and_others_that_belong_to_none_are_named_and_left(
@@ -195,8 +247,6 @@ def test_the_directory_of_a_living_archive_is_refused(tmp_path: Path, tmp_path_f
 
 
 def test_a_torn_entry_is_removed_and_checksums_of_the_catalog_stay_right(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    from aerowire.archive.files.checksum import checksum_named
-
     writers = [RecordingWriter(tmp_path, number) for number in range(3)]
     for writer in writers:
         writer.message(b"x" * 100)

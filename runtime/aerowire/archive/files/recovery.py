@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from aerowire.archive.files.finding import Finding
 from aerowire.archive.files.frame_walk import CHECKSUM
 from aerowire.archive.files.sealed_frames import SealedFrames
-from aerowire.archive.files.segments import cut_segment, frames_end, is_zero_from, list_segments, segment_path
+from aerowire.archive.files.segments import cut_segment, is_zero_from, list_segments, segment_path
 from aerowire.archive.files.surplus_segments import give_up, give_up_behind
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class _Recovery:
         self._directory = directory
         self._entry = entry
         self._is_dry = is_dry
-        self._sealed = None if checksum is None else SealedFrames(entry, checksum)
+        self._frames = SealedFrames(entry, checksum)
 
     def recover(self, segments: list[int]) -> int:
         """Return the stop position, behind which nothing is left. `segments` ascend."""
@@ -108,7 +108,7 @@ class _Recovery:
         """Return where the frames of a segment end, and remove what is behind in its file."""
         path = segment_path(self._directory, self._entry.recording_id, segment)
         with self._files.open(path, writable=not self._is_dry) as file:
-            found = frames_end(file, self._entry, segment) if self._sealed is None else self._sealed.end(file, segment)
+            found = self._frames.end(file, segment)
             end, reason = found.offset, "bytes behind a gap that are no frames"
             if found.reason == CHECKSUM:
                 reason = "a frame that does not have its checksum, and lacks a part"

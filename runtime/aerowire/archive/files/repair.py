@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.catalog_file import UPDATE_SUFFIX
 from aerowire.archive.files.finding import Finding
+from aerowire.archive.files.frame_walk import CHECKSUM
 from aerowire.archive.files.mark_header import mark_path
 from aerowire.archive.files.mark_life import check_unused
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.recovery import recover_recordings
+from aerowire.archive.files.sealed_frames import SealedFrames
 from aerowire.archive.files.segments import cut_segment, frames_end, is_zero_from, list_segments, segment_path
 from aerowire.archive.files.surplus_segments import give_up_behind
 from aerowire.archive.files.unlocking import unlock
@@ -143,17 +145,20 @@ class _Repairing:
         if is_last and entry.recording_id in self._ended:
             return True  # recovery has followed them
         with self._files.open(path, writable=self._scratch is None) as file:
-            found = frames_end(file, entry, segment, self._checksum, self._progress)
+            found = SealedFrames(entry, self._checksum).end(file, segment, self._progress)
+            is_damaged = found.reason == CHECKSUM and segment + found.offset < end
+            if is_damaged:
+                text = "the frame does not have its checksum, and lacks a part; get the recording from a copy, or truncate it"
+                self._found.append(Repair(Finding(str(path), found.offset, text, entry.recording_id), is_left=True))
+                found = frames_end(file, entry, segment, self._checksum)  # passes it: frames behind it may be sound
             position = segment + found.offset
-            if position > end:
-                text = (
-                    f"{position - end} bytes of frames are behind the stop position {end}, as of a truncation that was interrupted; removed"
-                )
+            if position > end or (position == end and found.reason == CHECKSUM):
+                text = f"frames are behind the stop position {end}, as of a truncation that was interrupted; removed"
                 self._found.append(Repair(Finding(str(path), end - segment, text, entry.recording_id)))
                 if self._scratch is None:
                     cut_segment(file, end - segment, entry.segment_length)
                     file.sync()
-            elif found.is_torn:
+            elif found.is_torn and not is_damaged:
                 text = "pages of the last frame are empty: it may be written in part; `archive verify --truncate` removes it"
                 self._found.append(Repair(Finding(str(path), found.last_offset, text, entry.recording_id), is_left=True))
             is_cut = found.file_length < end - segment

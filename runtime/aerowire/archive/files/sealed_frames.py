@@ -23,6 +23,7 @@ from aerowire.recordings.geometry import aligned_frame_length, frame_offset_in_s
 
 if TYPE_CHECKING:
     from aerowire.archive.files.checksum import Checksum
+    from aerowire.archive.files.segments import Progress
     from aerowire.base.file_port import OpenFile
     from aerowire.recordings.catalog_entry import RecordingEntry
 
@@ -34,22 +35,28 @@ _HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
 
 
 class SealedFrames:
-    """The frames of one recording, one segment after the other."""
+    """The frames of one recording, one segment after the other. Without an algorithm no frame is told by its checksum."""
 
-    def __init__(self, entry: RecordingEntry, checksum: Checksum) -> None:
+    def __init__(self, entry: RecordingEntry, checksum: Checksum | None) -> None:
         self._entry = entry
         self._checksum = checksum
         self._walk = FrameWalk(
             term_length=entry.term_buffer_length,
             initial_term_id=entry.initial_term_id,
             stream_id=entry.stream_id,
-            checksum_kind=checksum.kind,
+            checksum_kind=0 if checksum is None else checksum.kind,
             unsealed_session_id=entry.session_id,
         )
 
-    def end(self, file: OpenFile, segment: int) -> FramesEnd:
+    def end(self, file: OpenFile, segment: int, progress: Progress | None = None) -> FramesEnd:
         """Return where the frames of a segment file end that begins at a position: for CHECKSUM at a damaged one. Raises FileError."""
         length = min(file.length(), self._entry.segment_length)
+        found = self._follow(file, segment, length)
+        if progress is not None:
+            progress(length)
+        return found
+
+    def _follow(self, file: OpenFile, segment: int, length: int) -> FramesEnd:
         offset = frame_offset_in_segment(segment, self._entry.start_position, self._entry.term_buffer_length)
         last_offset = -1
         while True:
@@ -83,7 +90,7 @@ class SealedFrames:
 
     def _is_sealed(self, file: OpenFile, offset: int, frame: DataHeaderDecoder) -> bool:
         """Return whether a frame has the right checksum; padding has none."""
-        if frame.type == FrameType.PAD:
+        if frame.type == FrameType.PAD or self._checksum is None:
             return False
         payload = file.read(offset + _HEADER_LENGTH, aligned_frame_length(frame.frame_length) - _HEADER_LENGTH)
         return self._checksum.compute(payload) == frame.session_id
