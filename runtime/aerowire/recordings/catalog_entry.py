@@ -122,7 +122,7 @@ def decode_entry(data: Buffer, offset: int, end: int) -> RecordingEntry:
         checksum=header.checksum,
         catalog_offset=offset,
         entry_length=header.length,
-        damage=damage or _implausible(fields),
+        damage=damage or implausible_fields(fields),
     )
 
 
@@ -158,7 +158,7 @@ def _texts(view: memoryview, offset: int) -> tuple[list[str], str | None]:
     return found, None
 
 
-def _implausible(fields: RecordingDescriptorDecoder) -> str | None:
+def implausible_fields(fields: RecordingDescriptorDecoder | RecordingEntry) -> str | None:
     """Return what of a descriptor cannot be, or None."""
     term, segment, mtu = fields.term_buffer_length, fields.segment_file_length, fields.mtu_length
     start, stop = fields.start_position, fields.stop_position

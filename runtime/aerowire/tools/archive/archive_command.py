@@ -63,9 +63,14 @@ def add_parser(
 
 
 def add_writing_arguments(parser: argparse.ArgumentParser, *, is_asked: bool) -> None:
-    """Add --dry-run and --force, and --yes where the command asks before it writes."""
-    parser.add_argument("--dry-run", action="store_true", help="tell what would be done, and change nothing")
+    """Add what commands have that write to a directory: --force, --dry-run, and --yes where the command asks before."""
     parser.add_argument("--force", action="store_true", help="also if an archive seems to run in the directory")
+    add_caution_arguments(parser, is_asked=is_asked)
+
+
+def add_caution_arguments(parser: argparse.ArgumentParser, *, is_asked: bool = True) -> None:
+    """Add --dry-run, and --yes where the command asks before it changes anything."""
+    parser.add_argument("--dry-run", action="store_true", help="tell what would be done, and change nothing")
     if is_asked:
         parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
 

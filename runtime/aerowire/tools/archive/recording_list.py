@@ -1,6 +1,7 @@
-"""`aerowire archive list`: the recordings of a directory, a line each, whether an Archive runs in it or not.
+"""`aerowire archive list`: the recordings of an Archive, a line each.
 
-What a running Archive has recorded is taken from the counters of its driver, which it keeps up to date; nothing is asked of it.
+Those of a directory are read there, whether an Archive runs in it or not: what a running one has recorded is taken from the counters of its
+driver, and nothing is asked of it. An Archive that is named by its control channel is asked, and tells nothing of its files.
 """
 
 from __future__ import annotations
@@ -13,15 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.system.files import allocated_length
-from aerowire.tools.archive.archive_command import (
-    Subparsers,
-    add_command,
-    recording_id,
-    running_mark,
-    show,
-    show_json,
-    system_files,
-)
+from aerowire.tools.archive.archive_command import Subparsers, recording_id, running_mark, show, show_json, system_files
+from aerowire.tools.archive.running.connection import add_running_command, connect, is_channel
 
 if TYPE_CHECKING:
     from aerowire.archive.files.offline_catalog import OfflineCatalog
@@ -33,16 +27,24 @@ _NUMBERS = _COLUMNS[0:1] + _COLUMNS[2:9]
 
 def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
     """Register `archive list`."""
-    parser = add_command(
+    parser = add_running_command(
         subparsers,
         "list",
         run,
         purpose="list the recordings of an archive as a table",
         description="List recordings, those of a running archive too: state, positions, files and what they take on the disk, times, "
-        "stream and channel. The state is recording while an archive writes it, unfinished when its archive died before it stopped.",
-        examples=("aeron-archive", "aeron-archive 3 4", "aeron-archive --all", "aeron-archive --json | jq '.recordings[].position'"),
+        "stream and channel. The state is recording while an archive writes it, unfinished when its archive died before it stopped. An "
+        "archive that is named by its control channel tells nothing of its files.",
+        examples=(
+            "aeron-archive",
+            "aeron-archive 3 4",
+            "aeron-archive --all",
+            "aeron-archive --json | jq '.recordings[].position'",
+            "aeron:udp?endpoint=localhost:8010",
+        ),
         done="shown",
         finding="the catalog is damaged: the entries before the damage are shown",
+        archive="directory of an archive that runs or not, or control channel of one that runs",
     )
     parser.add_argument("recording_ids", metavar="ID", nargs="*", type=recording_id, help="these recordings only")
     parser.add_argument("--all", action="store_true", help="also those that are invalid or deleted")
@@ -54,26 +56,29 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.codecs.flyweights.archive import RecordingState
     from aerowire.tools.archive.inspection import tell_problem
 
-    with OfflineCatalog(system_files(), Path(arguments.directory)) as catalog:
+    now_ms = time.time_ns() // 1_000_000
+    if is_channel(arguments.archive):
+        _show(arguments, _described(arguments, now_ms))
+        return 0
+    with OfflineCatalog(system_files(), Path(arguments.archive)) as catalog:
         chosen = [catalog.entry(one) for one in arguments.recording_ids] or [
             one for one in catalog.entries if arguments.all or one.recording_state is RecordingState.VALID
         ]
-        rows = rows_of(catalog, chosen, time.time_ns() // 1_000_000)
-        if arguments.json:
-            show_json({"recordings": [row.to_dict() for row in rows]})
-        else:
-            _show(rows)
+        _show(arguments, _found(catalog, chosen, now_ms))
         return tell_problem(catalog)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A recording and its files. `position` is where it ends now, None where only its files tell; `duration_ms` likewise."""
+    """A recording and its files, which are None where its archive was asked.
+
+    `position` is where it ends now, None where only its files tell; `duration_ms` likewise.
+    """
 
     entry: RecordingEntry
     state: str
-    segments: list[int]
-    length_on_disk: int
+    segments: list[int] | None
+    length_on_disk: int | None
     position: int | None
     duration_ms: int | None
 
@@ -85,7 +90,24 @@ class Row:
         return entry_object(self.entry) | facts | {"segments": self.segments, "length_on_disk": self.length_on_disk}
 
 
-def rows_of(catalog: OfflineCatalog, entries: list[RecordingEntry], now_ms: int) -> list[Row]:
+def _described(arguments: argparse.Namespace, now_ms: int) -> list[Row]:
+    """Return what the archive that the arguments name tells of recordings."""
+    from aerowire.base.errors import ConfigurationError
+    from aerowire.tools.archive.running.described import described_recordings
+
+    if arguments.all:
+        raise ConfigurationError("an archive tells of valid recordings only", where="--all", expected="the directory of the archive")
+    with connect(arguments) as archive:
+        found = described_recordings(archive, arguments.recording_ids)
+    return [_described_row(entry, end, now_ms) for entry, end in found]
+
+
+def _described_row(entry: RecordingEntry, end: int, now_ms: int) -> Row:
+    state = "damaged" if entry.damage is not None else "recording" if entry.is_active else "valid"
+    return Row(entry, state, None, None, end, _duration_ms(entry, now_ms, is_recorded=entry.is_active))
+
+
+def _found(catalog: OfflineCatalog, entries: list[RecordingEntry], now_ms: int) -> list[Row]:
     """Return what is known of some recordings of a catalog."""
     from aerowire.archive.files.segments import list_segments
 
@@ -121,9 +143,14 @@ def _row(catalog: OfflineCatalog, entry: RecordingEntry, segments: list[int], po
         state = "unfinished" if position is None else "recording"
     if not entry.is_active:
         position = entry.stop_position
-    end_ms = entry.stop_timestamp_ms if entry.stop_timestamp_ms >= 0 else now_ms if state == "recording" else None
     length = sum(_length_on_disk(segment_path(catalog.directory, entry.recording_id, one)) for one in segments)
-    return Row(entry, state, segments, length, position, None if end_ms is None else max(end_ms - entry.start_timestamp_ms, 0))
+    return Row(entry, state, segments, length, position, _duration_ms(entry, now_ms, is_recorded=state == "recording"))
+
+
+def _duration_ms(entry: RecordingEntry, now_ms: int, *, is_recorded: bool) -> int | None:
+    """Return for how long was recorded; None where that is not known."""
+    end_ms = entry.stop_timestamp_ms if entry.stop_timestamp_ms >= 0 else now_ms if is_recorded else None
+    return None if end_ms is None else max(end_ms - entry.start_timestamp_ms, 0)
 
 
 def _length_on_disk(path: Path) -> int:
@@ -133,7 +160,14 @@ def _length_on_disk(path: Path) -> int:
         return 0  # it was deleted meanwhile
 
 
-def _show(rows: list[Row]) -> None:
+def _show(arguments: argparse.Namespace, rows: list[Row]) -> None:
+    if arguments.json:
+        show_json({"recordings": [row.to_dict() for row in rows]})
+    else:
+        _show_table(rows)
+
+
+def _show_table(rows: list[Row]) -> None:
     from rich.table import Table
 
     from aerowire.tools.driver.watching import as_text
@@ -149,8 +183,8 @@ def _show(rows: list[Row]) -> None:
             row.state,
             grouped(entry.start_position),
             "" if row.position is None else grouped(row.position),
-            str(len(row.segments)),
-            size_text(row.length_on_disk),
+            "" if row.segments is None else str(len(row.segments)),
+            "" if row.length_on_disk is None else size_text(row.length_on_disk),
             "" if row.duration_ms is None else age_text(row.duration_ms),
             str(entry.stream_id),
             str(entry.session_id),

@@ -1,4 +1,4 @@
-"""`aerowire archive retention`: old segment files removed, by age, size or position, from a directory or by the Archive that runs in it."""
+"""`aerowire archive retention`: old segment files removed, by age, size or position, from a directory or by the Archive that runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.system.files import allocated_length
-from aerowire.tools.archive.archive_command import Subparsers, add_command, recording_id, running_mark, show, show_json, system_files, tell
+from aerowire.tools.archive.archive_command import Subparsers, recording_id, running_mark, show, show_json, system_files, tell
+from aerowire.tools.archive.running.connection import add_running_command, connect, is_channel
 
 if TYPE_CHECKING:
+    from aerowire.archive import AeronArchive
     from aerowire.archive.files.offline_catalog import OfflineCatalog
     from aerowire.archive.files.retention import RecordingFiles, Removal, Rule, SegmentFile
     from aerowire.recordings.catalog_entry import RecordingEntry
@@ -19,26 +21,30 @@ if TYPE_CHECKING:
 _AGES_MS = {"h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _SIZES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _AMOUNT = re.compile(r"(\d{1,15})([hdwkmgt])", re.IGNORECASE)
+_FILES_MAX = 1 << 22  # of a recording: at 64 KiB each they are 256 GiB, at 128 MiB each 512 TiB
 _POSITION = re.compile(r"to-position[: =](\d{1,18})")
 
 
 def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
     """Register `archive retention`."""
-    parser = add_command(
+    parser = add_running_command(
         subparsers,
         "retention",
         run,
         purpose="remove old segment files, by age, size or position",
         description="Tell which whole segment files are older than what is to be kept, and with --apply remove them: recordings then begin "
         "later. Where an archive runs in the directory it is asked to purge them. The file that holds the end of a recording always stays. "
-        "Age counts from the last write, or from when the recording stopped, if that was before; size is what files take on the disk.",
+        "Age counts from the last write, or from when the recording stopped, if that was before; size is what files take on the disk. An "
+        "archive that is named by its control channel tells neither: there it is to-position alone.",
         examples=(
             "aeron-archive --keep 30d",
             "aeron-archive --keep 500g --apply",
             "aeron-archive 7 --keep to-position:1073741824 --apply",
+            "aeron:udp?endpoint=localhost:8010 7 --keep to-position:1073741824 --apply",
         ),
         done="done, or nothing to remove",
         finding="some recordings could not be shortened",
+        archive="directory of an archive that runs or not, or control channel of one that runs",
     )
     parser.add_argument("recording_ids", metavar="ID", nargs="*", type=recording_id, help="of these recordings only (default: of all)")
     parser.add_argument(
@@ -68,17 +74,58 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.archive.files.offline_catalog import OfflineCatalog
     from aerowire.archive.files.retention import plan_retention
 
-    directory = Path(arguments.directory)
+    if is_channel(arguments.archive):
+        return _run_by_channel(arguments)
+    directory = Path(arguments.archive)
     is_running = running_mark(directory) is not None
     with OfflineCatalog(system_files(), directory) as catalog:
         removals = plan_retention(_recordings(catalog, arguments, is_running=is_running), arguments.keep)
         problems: dict[int, str] = {}
         if arguments.apply and is_running:
-            problems = _purge(arguments, removals)
+            with connect(arguments) as archive:
+                problems = _purge(archive, removals)
         elif arguments.apply:
             _remove(directory, removals)
     _tell(arguments, removals, problems)
     return int(bool(problems))
+
+
+def _run_by_channel(arguments: argparse.Namespace) -> int:
+    """Do the same with what the archive at a control channel tells, which are positions."""
+    from aerowire.archive.files.retention import KeepFrom, plan_retention
+    from aerowire.base.errors import ConfigurationError
+    from aerowire.tools.archive.running.described import described_recordings
+
+    if not isinstance(arguments.keep, KeepFrom):
+        raise ConfigurationError(
+            "an archive tells neither times nor sizes of its files",
+            where="--keep",
+            expected="to-position:N",
+            hint="name the archive by its directory, on its own machine, to keep by age or size",
+        )
+    with connect(arguments) as archive:
+        described = described_recordings(archive, arguments.recording_ids)
+        recordings = [found for entry, end in described if (found := _expected_files(entry, end)) is not None]
+        removals = plan_retention(recordings, arguments.keep)
+        problems = _purge(archive, removals) if arguments.apply else {}
+    _tell(arguments, removals, problems)
+    return int(bool(problems))
+
+
+def _expected_files(entry: RecordingEntry, end: int) -> RecordingFiles | None:
+    """Return the files that a recording has by its positions, at their full lengths; None where those positions cannot be."""
+    from aerowire.archive.files.retention import RecordingFiles, SegmentFile
+
+    problem, positions = entry.damage, range(0)
+    if problem is None:
+        positions = range(entry.segment_of(entry.start_position), entry.segment_of(end), entry.segment_length)
+        if len(positions) > _FILES_MAX:
+            problem = f"it would have {len(positions)} files, expected {_FILES_MAX} at most"
+    if problem is not None:
+        tell(f"recording {entry.recording_id} is left as it is: {problem}")
+        return None
+    files = tuple(SegmentFile(position, 0, entry.segment_length) for position in positions)
+    return RecordingFiles(entry.recording_id, entry.segment_of(end), files)
 
 
 def _recordings(catalog: OfflineCatalog, arguments: argparse.Namespace, *, is_running: bool) -> list[RecordingFiles]:
@@ -134,28 +181,18 @@ def _remove(directory: Path, removals: list[Removal]) -> None:
     ports.files.sync_directory(directory)
 
 
-def _purge(arguments: argparse.Namespace, removals: list[Removal]) -> dict[int, str]:
-    """Have the archive that runs in a directory purge the files; return recording id -> why it has refused."""
-    from aerowire.archive import AeronArchive
+def _purge(archive: AeronArchive, removals: list[Removal]) -> dict[int, str]:
+    """Have a running archive purge the files; return recording id -> why it has refused."""
     from aerowire.base.errors import ArchiveError
-    from aerowire.tools.archive.running.connection import place_of
 
-    place = place_of(arguments.directory)
     problems: dict[int, str] = {}
-    with AeronArchive.connect(
-        aeron_dir=place.aeron_dir,
-        control_request_channel=place.channel,
-        control_request_stream_id=place.stream_id,
-        control_response_channel=place.response_channel,
-        client_name="aerowire archive",
-    ) as archive:
-        for removal in removals:
-            try:
-                archive.purge_segments(removal.recording_id, removal.new_start)
-            except ArchiveError as error:
-                if error.error_code is None:
-                    raise
-                problems[removal.recording_id] = str(error)
+    for removal in removals:
+        try:
+            archive.purge_segments(removal.recording_id, removal.new_start)
+        except ArchiveError as error:
+            if error.error_code is None:
+                raise
+            problems[removal.recording_id] = str(error)
     return problems
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aerowire.archive import AeronArchive
+from aerowire.archive import AeronArchive, FixedCredentials, SimpleAuthenticator
 from aerowire.client import Aeron
 from aerowire.nodes import ArchivingMediaDriver
 from aerowire.tools.main import main
@@ -24,7 +24,7 @@ MESSAGES = [f"message {number}".encode() for number in range(10)]
 class Node:
     """A driver with an archive, and a client of both."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, credentials: bytes = b"", **options: Any) -> None:
         self.directory = directory
         self._node = ArchivingMediaDriver.launch_embedded(
             archive_dir=str(directory),
@@ -33,10 +33,16 @@ class Node:
             segment_file_length=SEGMENT,
             low_storage_space_threshold=0,
             threading_mode="SHARED",
+            **options,
         )
         self.aeron_dir = self._node.aeron_dir
         self.aeron = Aeron.connect(self.aeron_dir)
-        self.client = AeronArchive.connect(aeron=self.aeron, control_request_channel=CHANNEL, control_response_channel=CHANNEL)
+        self.client = AeronArchive.connect(
+            aeron=self.aeron,
+            control_request_channel=CHANNEL,
+            control_response_channel=CHANNEL,
+            credentials_supplier=FixedCredentials(credentials),
+        )
 
     def record(self, stream_id: int, messages: list[bytes]) -> tuple[int, int]:
         """Record messages and stop; return the recording and its end."""
@@ -182,6 +188,57 @@ def test_a_channel_names_an_archive_too(node: Node, recording: tuple[int, int], 
     assert "--response-channel" in capsys.readouterr().err
     assert run("stop", CHANNEL, recording[0], "--dir", node.aeron_dir, "--control-stream", 11, "--timeout", 0.2) == 2
     assert "within 0.2 s" in capsys.readouterr().err
+
+
+def test_lists_what_an_archive_tells_by_its_channel(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    recording_id, end = node.record(106, MESSAGES)
+    by_channel = shown(capsys, "list", CHANNEL, recording_id, "--dir", node.aeron_dir)["recordings"]
+    by_directory = shown(capsys, "list", node.directory, recording_id)["recordings"]
+    of_files = ("segments", "length_on_disk", "catalog_offset", "entry_length", "control_session_id", "correlation_id")
+    for one in (*by_channel, *by_directory):
+        assert (one["recording_id"], one["position"], one["stream_id"], one["activity"]) == (recording_id, end, 106, "valid")
+    assert [by_channel[0][name] for name in of_files[:2]] == [None, None]
+    assert {name: value for name, value in by_channel[0].items() if name not in of_files} == {
+        name: value for name, value in by_directory[0].items() if name not in of_files
+    }
+    assert run("list", CHANNEL, "--dir", node.aeron_dir) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + len(node.client.list_recordings())
+    assert run("list", CHANNEL, 4711, "--dir", node.aeron_dir) == 2
+    assert run("list", CHANNEL, "--all", "--dir", node.aeron_dir) == 2
+    assert "valid recordings only" in capsys.readouterr().err
+
+
+def test_keeps_to_a_position_by_the_channel(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    recording_id, end = node.record(107, [b"x" * 1000] * 200)
+    at = (CHANNEL, recording_id, "--dir", node.aeron_dir, "--keep")
+    told = shown(capsys, "retention", *at, "to-position:140000")
+    assert told["removals"] == [
+        {"recording_id": recording_id, "new_start_position": 131072, "segments": [0, 65536], "length_on_disk": 131072, "problem": None}
+    ]
+    assert node.client.get_start_position(recording_id) == 0
+    assert shown(capsys, "retention", *at, f"to-position:{end}", "--apply")["removals"][0]["new_start_position"] == end - end % SEGMENT
+    assert node.client.get_start_position(recording_id) == end - end % SEGMENT
+    assert run("retention", *at, "30d") == 2
+    assert "expected to-position:N" in capsys.readouterr().err
+
+
+def test_an_archive_with_secrets_is_reached_by_credentials(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "secret").write_bytes(b"admin:admin\n")
+    secrets = SimpleAuthenticator({b"admin": b"admin:admin"})
+    node = Node(tmp_path / "archive", credentials=b"admin:admin", authenticator=secrets)
+    try:
+        recording_id, end = node.record(108, [b"x" * 1000] * 100)
+        keep = ("retention", node.directory, "--keep", f"to-position:{end}", "--apply")
+        assert run(*keep) == 2
+        assert run("list", CHANNEL, "--dir", node.aeron_dir) == 2
+        assert node.client.get_start_position(recording_id) == 0
+        assert run(*keep, "--credentials", tmp_path / "secret") == 0
+        assert node.client.get_start_position(recording_id) == end - end % SEGMENT
+        capsys.readouterr()
+        assert run("list", CHANNEL, "--dir", node.aeron_dir, "--credentials", tmp_path / "secret") == 0
+        assert capsys.readouterr().out.splitlines()[1].split()[:2] == [str(recording_id), "valid"]
+    finally:
+        node.close()
 
 
 def test_a_directory_without_an_archive_is_told_with_what_starts_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,10 +12,10 @@ from aerowire.tools.archive.archive_command import Subparsers, add_parser, runni
 from aerowire.tools.arguments import add_directory_arguments, seconds, stream_id
 
 if TYPE_CHECKING:
-    from aerowire.archive import AeronArchive
+    from aerowire.archive import AeronArchive, RecordingDescriptor
     from aerowire.archive.files.mark_header import MarkHeader
 
-CHANNEL_SCHEME = "aeron:"
+_CHANNEL_SCHEME = "aeron:"
 _TIMEOUT_S = 10.0
 _HERE = ("localhost", "127.", "[::1]")
 _ANSWERS_HERE = "aeron:udp?endpoint=localhost:0"
@@ -35,11 +35,12 @@ def add_running_command(
     examples: Iterable[str],
     done: str = "done",
     finding: str = "interrupted before it was done",
+    archive: str = "directory or control channel of a running archive",
 ) -> argparse.ArgumentParser:
-    """Add `archive NAME` with ARCHIVE and what reaches it; return the parser for the rest."""
+    """Add `archive NAME` with ARCHIVE, which may be what `archive` says, and what reaches it; return the parser for the rest."""
     notes = f"{_WHERE}\n\n{_CODES.format(done=done, finding=finding)}"
     parser = add_parser(subparsers, name, run, purpose=purpose, description=description, examples=examples, notes=notes)
-    parser.add_argument("archive", metavar="ARCHIVE", help="directory or control channel of a running archive")
+    parser.add_argument("archive", metavar="ARCHIVE", help=archive)
     add_directory_arguments(parser, otherwise="the archive's own, or the user's in shared memory")
     parser.add_argument("--control-stream", metavar="STREAM", type=stream_id, help="stream of a control channel (default: 10)")
     parser.add_argument("--response-channel", metavar="CHANNEL", help="channel of the archive's answers (default: one of this host)")
@@ -61,11 +62,16 @@ class ArchivePlace:
     aeron_dir: str | None
 
 
+def is_channel(archive: str) -> bool:
+    """Return whether an argument names an Archive by its control channel."""
+    return archive.startswith(_CHANNEL_SCHEME)
+
+
 def place_of(archive: str) -> ArchivePlace:
     """Return where the Archive of a directory or a control channel takes requests. Raises ConfigurationError where none runs."""
     from aerowire.base.channel_uri import IPC_CHANNEL, ChannelUri
 
-    if archive.startswith(CHANNEL_SCHEME):
+    if is_channel(archive):
         response = IPC_CHANNEL if ChannelUri.parse(archive).is_ipc else _ANSWERS_HERE
         return ArchivePlace(archive, None, response, None)
     mark = mark_of_running(archive)
@@ -119,6 +125,24 @@ def connect(arguments: argparse.Namespace, **options: Any) -> AeronArchive:
         properties=properties,
         **options,
     )
+
+
+def descriptor_of(archive: AeronArchive, recording_id: int) -> RecordingDescriptor:
+    """Return the descriptor of a recording. Raises ArchiveError where there is none."""
+    from aerowire.base.errors import ArchiveError
+    from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+
+    found = archive.list_recording(recording_id)
+    if not found:
+        raise ArchiveError(
+            "no such recording",
+            where=archive.context.control_request_channel,
+            expected="one that `aerowire archive list` shows",
+            actual=f"recording {recording_id}",
+            error_code=ArchiveErrorCode.UNKNOWN_RECORDING,
+            recording_id=recording_id,
+        )
+    return found[0]
 
 
 def _is_here(channel: str) -> bool:

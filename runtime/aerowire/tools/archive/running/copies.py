@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from aerowire.tools.archive.archive_command import Subparsers, recording_id, show, show_json
-from aerowire.tools.archive.running.connection import CHANNEL_SCHEME, add_running_command, connect, mark_of_running
+from aerowire.tools.archive.running.connection import add_running_command, connect, is_channel, mark_of_running
 from aerowire.tools.arguments import count_or_none, stream_id
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _source(arguments: argparse.Namespace) -> tuple[str, int]:
     """Return the control channel of the source that another archive can use, and its stream."""
     from aerowire.base.errors import ConfigurationError
 
-    if arguments.source.startswith(CHANNEL_SCHEME):
+    if is_channel(arguments.source):
         return arguments.source, _CONTROL_STREAM_ID if arguments.source_stream is None else arguments.source_stream
     mark = mark_of_running(arguments.source)
     if not mark.control_channel:

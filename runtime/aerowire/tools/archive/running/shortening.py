@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from aerowire.tools.archive.archive_command import Subparsers, is_agreed, recording_id, show, show_json
-from aerowire.tools.archive.running.connection import add_running_command, connect
+from aerowire.tools.archive.archive_command import Subparsers, add_caution_arguments, is_agreed, recording_id, show, show_json
+from aerowire.tools.archive.running.connection import add_running_command, connect, descriptor_of
 from aerowire.tools.arguments import count_or_none
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def truncate_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("recording_id", metavar="ID", type=recording_id, help="the recording")
     parser.add_argument("position", metavar="POSITION", type=count_or_none, help="where it is to end")
-    _add_caution(parser)
+    add_caution_arguments(parser)
 
 
 def purge_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
@@ -46,13 +46,13 @@ def purge_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("recording_id", metavar="ID", type=recording_id, help="the recording")
     parser.add_argument("--before", metavar="POSITION", type=count_or_none, help="keep what is from this position on")
-    _add_caution(parser)
+    add_caution_arguments(parser)
 
 
 def run_truncate(arguments: argparse.Namespace) -> int:
     """Cut a recording off; returns 1 if the user does not agree."""
     with connect(arguments) as archive:
-        found = _descriptor(archive, arguments.recording_id)
+        found = descriptor_of(archive, arguments.recording_id)
         end = archive.get_max_recorded_position(arguments.recording_id)
         lost = max(end - arguments.position, 0)
         what = (
@@ -68,7 +68,7 @@ def run_truncate(arguments: argparse.Namespace) -> int:
 def run_purge(arguments: argparse.Namespace) -> int:
     """Delete a recording, or its first segments; returns 1 if the user does not agree."""
     with connect(arguments) as archive:
-        found = _descriptor(archive, arguments.recording_id)
+        found = descriptor_of(archive, arguments.recording_id)
         if arguments.before is None:
             end = archive.get_max_recorded_position(arguments.recording_id)
             lost = end - found.start_position
@@ -91,29 +91,6 @@ def run_purge(arguments: argparse.Namespace) -> int:
             )
     _tell(arguments, what, lost, files)
     return 0
-
-
-def _add_caution(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="tell what would be done, and change nothing")
-    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
-
-
-def _descriptor(archive: AeronArchive, recording_id: int) -> RecordingDescriptor:
-    """Return the descriptor of a recording. Raises ArchiveError where there is none."""
-    from aerowire.base.errors import ArchiveError
-    from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
-
-    found = archive.list_recording(recording_id)
-    if not found:
-        raise ArchiveError(
-            "no such recording",
-            where=archive.context.control_request_channel,
-            expected="one that `aerowire archive list` shows",
-            actual=f"recording {recording_id}",
-            error_code=ArchiveErrorCode.UNKNOWN_RECORDING,
-            recording_id=recording_id,
-        )
-    return found[0]
 
 
 def _segment_base(archive: AeronArchive, found: RecordingDescriptor, position: int) -> int:
