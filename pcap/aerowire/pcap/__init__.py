@@ -6,10 +6,9 @@ Names are loaded when they are first used, so that the `aerowire` command can li
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from aerowire.pcap.extras import EXTRAS, missing_package
+from aerowire.pcap.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from aerowire.pcap.capture import Capture, read_frames
@@ -19,22 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Capture", "CaptureError", "Scan", "Statistics", "read_frames", "scan"]
 
-HOMES = {
-    "Capture": "capture",
-    "CaptureError": "errors",
-    "Scan": "scanning",
-    "Statistics": "statistics",
-    "read_frames": "capture",
-    "scan": "scanning",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
-            raise
-        raise missing_package(error) from None
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "capture": ("Capture", "read_frames"),
+        "errors": ("CaptureError",),
+        "scanning": ("Scan", "scan"),
+        "statistics": ("Statistics",),
+    },
+)

@@ -15,9 +15,9 @@ from aerowire.archive.agents.conductor_sleeper import ConductorSleeper
 from aerowire.archive.agents.cycle_counters import CycleCounters
 from aerowire.archive.agents.recorder import Recorder
 from aerowire.archive.agents.recording_settings import RecordingSettings
-from aerowire.archive.agents.replay_settings import ReplaySettings
 from aerowire.archive.agents.replayer import Replayer
 from aerowire.archive.agents.transfer_counters import TransferCounters
+from aerowire.archive.agents.transfer_settings import TransferSettings
 from aerowire.archive.conductor.archive_conductor import ArchiveConductor
 from aerowire.archive.conductor.archive_id_check import ArchiveIdCheck
 from aerowire.archive.conductor.core import ArchiveCore
@@ -249,7 +249,7 @@ class ArchiveBuild:
                 sync_level=context.file_sync_level,
                 checksum=self._record_checksum,
             ),
-            replay_settings=ReplaySettings(
+            replay_settings=TransferSettings(
                 ports.files, directory, file_io_max_length=context.file_io_max_length, checksum=self._replay_checksum
             ),
             recording_events=None if found.recording_events is None else RecordingEventsProxy(found.recording_events),

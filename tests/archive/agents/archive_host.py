@@ -19,9 +19,9 @@ from aerowire.archive.agents.recorder import Recorder
 from aerowire.archive.agents.recording_session import RecordingSession
 from aerowire.archive.agents.recording_settings import RecordingSettings
 from aerowire.archive.agents.replay_session import ReplaySession
-from aerowire.archive.agents.replay_settings import ReplaySettings
 from aerowire.archive.agents.replayer import Replayer
 from aerowire.archive.agents.transfer_counters import TransferCounters
+from aerowire.archive.agents.transfer_settings import TransferSettings
 from aerowire.base.channel_builder import build_channel, initial_position
 from aerowire.base.file_port import FilePort
 from aerowire.base.ports import ClockPort
@@ -118,7 +118,7 @@ class ArchiveHost:
         self.replayer = Replayer(self.events, self.clock, TransferCounters())
         self.to_recorder, self.to_replayer = RecorderProxy(self.recorder), ReplayerProxy(self.replayer)
         self.recording_settings = RecordingSettings(files, directory, file_io_max_length=io_max, sync_level=sync_level, **checks)
-        self.replay_settings = ReplaySettings(files, directory, file_io_max_length=io_max, **checks)
+        self.replay_settings = TransferSettings(files, directory, file_io_max_length=io_max, **checks)
         self.invoker: AgentInvoker | None = AgentInvoker([self.recorder, self.replayer], self.clock)
         self.invoker.start()
         self.seen: list[AgentEvent] = []

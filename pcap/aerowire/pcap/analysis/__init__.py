@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from aerowire.pcap.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from aerowire.pcap.analysis.columns import COLUMNS
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "losses", "partials", "streams"]
 
-HOMES = {"COLUMNS": "columns", "losses": "spark", "partials": "spark", "streams": "spark"}
-
-
-def __getattr__(name: str) -> object:
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "columns": ("COLUMNS",),
+        "spark": ("losses", "partials", "streams"),
+    },
+)

@@ -6,8 +6,9 @@ messages that they carry, in batches.  Names are loaded when they are first used
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from aerowire.pcap.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from aerowire.pcap.archive.catalog import recordings
@@ -16,17 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ArchiveError", "Damage", "RecordingRead", "Report", "read_recording", "recordings"]
 
-HOMES = {
-    "ArchiveError": "damage",
-    "Damage": "damage",
-    "RecordingRead": "reading",
-    "Report": "damage",
-    "read_recording": "reading",
-    "recordings": "catalog",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "catalog": ("recordings",),
+        "damage": ("ArchiveError", "Damage", "Report"),
+        "reading": ("RecordingRead", "read_recording"),
+    },
+)

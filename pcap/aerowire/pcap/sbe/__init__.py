@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from aerowire.pcap.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from aerowire.pcap.sbe.decoding import decode
@@ -21,20 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SbeColumnError", "SbeSchemaError", "Schema", "decode", "encode", "load_schema", "sbe_columns", "sbe_decode", "sbe_encode"]
 
-HOMES = {
-    "SbeColumnError": "errors",
-    "SbeSchemaError": "errors",
-    "Schema": "schemas",
-    "decode": "decoding",
-    "encode": "encoding",
-    "load_schema": "schemas",
-    "sbe_columns": "spark",
-    "sbe_decode": "spark",
-    "sbe_encode": "spark",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "decoding": ("decode",),
+        "encoding": ("encode",),
+        "errors": ("SbeColumnError", "SbeSchemaError"),
+        "schemas": ("Schema", "load_schema"),
+        "spark": ("sbe_columns", "sbe_decode", "sbe_encode"),
+    },
+)

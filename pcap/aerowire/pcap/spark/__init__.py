@@ -9,8 +9,9 @@ pyspark, such as `java`, load without it.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from aerowire.pcap.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from aerowire.pcap.spark.source import (
@@ -45,8 +46,4 @@ __all__ = [
     "statistics_batch",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.source"), name)
+__getattr__, __dir__ = lazy_names(__name__, {"source": __all__})

@@ -13,7 +13,7 @@ The archive's conductor makes sessions and hands them over; both agents tell it 
                                recording_id=..., start_position=..., term_length=..., segment_length=...)
     to_recorder.add(session)            # to_recorder.stop(session)
     session = ReplaySession(LentPublication(publication),
-                            ReplaySettings(files, directory, file_io_max_length=..., checksum=None),
+                            TransferSettings(files, directory, file_io_max_length=..., checksum=None),
                             recording_id=..., position=..., limit_position=..., start_position=..., stop_position=...,
                             source=None, bound=None, ...)
     to_replayer.add(session)            # to_replayer.abort(session)

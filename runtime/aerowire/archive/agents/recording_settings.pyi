@@ -1,11 +1,12 @@
 from os import PathLike
 from typing import final
 
+from aerowire.archive.agents.transfer_settings import TransferSettings
 from aerowire.archive.files.checksum import Checksum
 from aerowire.base.file_port import FilePort
 
 @final
-class RecordingSettings:
+class RecordingSettings(TransferSettings):
     def __init__(
         self,
         files: FilePort,
@@ -16,12 +17,4 @@ class RecordingSettings:
         checksum: Checksum | None = None,
     ) -> None: ...
     @property
-    def files(self) -> FilePort: ...
-    @property
-    def directory(self) -> str: ...
-    @property
-    def file_io_max_length(self) -> int: ...
-    @property
     def sync_level(self) -> int: ...
-    @property
-    def checksum(self) -> Checksum | None: ...

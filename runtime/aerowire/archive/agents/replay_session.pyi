@@ -2,7 +2,7 @@ from typing import final
 
 from aerowire.archive.agents.position_bound import PositionBound
 from aerowire.archive.agents.recording_session import RecordingSession
-from aerowire.archive.agents.replay_settings import ReplaySettings
+from aerowire.archive.agents.transfer_settings import TransferSettings
 from aerowire.client.lending.lent_publication import LentPublication
 
 @final
@@ -10,7 +10,7 @@ class ReplaySession:
     def __init__(
         self,
         publication: LentPublication,
-        settings: ReplaySettings,
+        settings: TransferSettings,
         *,
         recording_id: int,
         position: int,

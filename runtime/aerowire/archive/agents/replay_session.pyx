@@ -13,7 +13,7 @@ from aerowire.archive.agents.agent_events cimport (
     REPLAY_END_POSITION_EXCEEDED, REPLAY_END_PUBLICATION_CLOSED, REPLAY_END_READ_FAILED, REPLAY_END_SEGMENT_MISSING,
     REPLAY_END_SEGMENT_SHORT, SESSION_DONE, ArchiveRecord)
 from aerowire.archive.agents.replay_frames cimport prepare_frames
-from aerowire.archive.agents.replay_settings cimport ReplaySettings
+from aerowire.archive.agents.transfer_settings cimport TransferSettings
 from aerowire.archive.agents.segment_reader cimport READER_BUSY, READER_FAILED
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, FRAME_ALIGNMENT, data_header_stream_id, data_header_term_id, data_header_term_offset)
@@ -33,7 +33,7 @@ cdef class ReplaySession(AgentSession):
     Changed by: the replayer, once it was given to it.  Invariant: position is that of the publication; all before it was sent.
     """
 
-    def __cinit__(self, LentPublication publication not None, ReplaySettings settings not None, *, int64_t recording_id, int64_t position,
+    def __cinit__(self, LentPublication publication not None, TransferSettings settings not None, *, int64_t recording_id, int64_t position,
                   int64_t limit_position, int64_t start_position, int64_t stop_position, RecordingSession source=None,
                   PositionBound bound=None, int32_t initial_term_id, int32_t stream_id, int32_t term_length, int32_t segment_length,
                   int64_t connect_timeout_ns, int32_t file_io_max_length=0):

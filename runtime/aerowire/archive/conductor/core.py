@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aerowire.archive.agents.agent_events import AgentEvents
     from aerowire.archive.agents.agent_proxies import RecorderProxy, ReplayerProxy
     from aerowire.archive.agents.recording_settings import RecordingSettings
-    from aerowire.archive.agents.replay_settings import ReplaySettings
+    from aerowire.archive.agents.transfer_settings import TransferSettings
     from aerowire.archive.conductor.recording_events_proxy import RecordingEventsProxy
     from aerowire.archive.conductor.sessions import SessionList
     from aerowire.archive.context import ArchiveContext
@@ -47,7 +47,7 @@ class ArchiveCore:
     recorder: RecorderProxy
     replayer: ReplayerProxy
     recording_settings: RecordingSettings
-    replay_settings: ReplaySettings
+    replay_settings: TransferSettings
     recording_events: RecordingEventsProxy | None
     control_sessions: Counter
     recording_sessions: Counter

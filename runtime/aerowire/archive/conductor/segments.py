@@ -127,21 +127,15 @@ class Segments:
         with self._core.ports.files.open(path) as file:
             return start_of_segment(file, entry, base)
 
-    def _files_to_move(self, src: RecordingEntry, dst: RecordingEntry) -> tuple[list[int], list[str]]:
-        """Return the positions of the segments to move, and the empty file behind them, which is to be deleted."""
-        moved: list[int] = []
-        empty: list[str] = []
-        files = self._core.ports.files
-        for position in range(src.segment_of(src.start_position), src.segment_of(src.stop_position) + 1, src.segment_length):
-            if position == src.stop_position:
-                empty.append(segment_name(src.recording_id, position))
-            elif not files.exists(self._path(src.recording_id, position)):
+    def _files_to_move(self, src: RecordingEntry, dst: RecordingEntry) -> tuple[range, list[str]]:
+        """Return the positions of the segments to move, and the name of an empty file behind them, which is to be deleted."""
+        files, moved, end = self._core.ports.files, src.needed_segments(), src.stop_position
+        for position in moved:
+            if not files.exists(self._path(src.recording_id, position)):
                 raise RequestRefusedError(f"missing src segment file {self._path(src.recording_id, position)}")
-            elif files.exists(self._path(dst.recording_id, position)):
+            if files.exists(self._path(dst.recording_id, position)):
                 raise RequestRefusedError(f"preexisting dst segment file {self._path(dst.recording_id, position)}")
-            else:
-                moved.append(position)
-        return moved, empty
+        return moved, [segment_name(src.recording_id, end)] if src.segment_of(end) == end else []
 
     def _names(self, entry: RecordingEntry, begin: int, end: int) -> list[str]:
         return [segment_name(entry.recording_id, position) for position in range(begin, end, entry.segment_length)]

@@ -32,7 +32,7 @@ class Belongings:
 
 def _found(host: SimulatedHost) -> dict[str, Iterable[str]]:
     return {
-        "counters": [f"{info.label} ({info.counter_id})" for info in host.cnc.counters_reader().for_each()],
+        "counters": host.counters_left(),
         "files": host.disk.paths(),
         "ports": [f"{address}:{port}" for address, port in host.driver_process.addresses],
         "mappings": host.mapped_by_driver(),

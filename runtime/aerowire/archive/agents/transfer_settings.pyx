@@ -1,4 +1,4 @@
-"""What all replays of an archive share."""
+"""What recordings and replays of an archive have in common."""
 
 from libc.stdint cimport int32_t
 
@@ -8,11 +8,8 @@ from aerowire.archive.files.checksum cimport CHECKSUM_NONE
 from aerowire.codecs.native.archive_files cimport SEGMENT_LENGTH_MIN
 
 
-cdef class ReplaySettings:
-    """Where recordings are read; `file_io_max_length` is the most that is read at once, at least the shortest term.
-
-    With a `checksum` each data frame is compared with the one that it was recorded with.
-    """
+cdef class TransferSettings:
+    """Where segments are; `file_io_max_length` is the most that is written or read at once, at least the shortest term."""
 
     def __init__(self, FilePort files not None, directory, *, int32_t file_io_max_length, Checksum checksum=None):
         if file_io_max_length < SEGMENT_LENGTH_MIN:

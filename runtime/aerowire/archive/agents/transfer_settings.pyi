@@ -1,11 +1,9 @@
 from os import PathLike
-from typing import final
 
 from aerowire.archive.files.checksum import Checksum
 from aerowire.base.file_port import FilePort
 
-@final
-class ReplaySettings:
+class TransferSettings:
     def __init__(
         self, files: FilePort, directory: str | PathLike[str], *, file_io_max_length: int, checksum: Checksum | None = None
     ) -> None: ...
