@@ -247,6 +247,7 @@ class ArchiveBuild:
                 directory,
                 file_io_max_length=context.file_io_max_length,
                 sync_level=context.file_sync_level,
+                is_preallocated=context.segment_file_preallocate,
                 checksum=self._record_checksum,
             ),
             replay_settings=TransferSettings(

@@ -52,6 +52,7 @@ class ArchiveContext:
     error_buffer_length: int
     segment_file_length: int
     low_storage_space_threshold: int
+    segment_file_preallocate: bool
     file_sync_level: int
     catalog_file_sync_level: int
     catalog_capacity: int

@@ -106,6 +106,7 @@ class ArchiveHost:
         recorder_totals: TransferCounters | None = None,
         recorder_cycles: CycleCounters | None = None,
         before_work: Callable[[], object] = lambda: None,
+        is_preallocated: bool = False,
         **checks: Any,
     ) -> None:
         self.client, self.directory, self.segment_length = client, directory, segment_length
@@ -117,7 +118,9 @@ class ArchiveHost:
         self.recorder = Recorder(self.events, self.clock, recorder_totals or TransferCounters(), recorder_cycles)
         self.replayer = Replayer(self.events, self.clock, TransferCounters())
         self.to_recorder, self.to_replayer = RecorderProxy(self.recorder), ReplayerProxy(self.replayer)
-        self.recording_settings = RecordingSettings(files, directory, file_io_max_length=io_max, sync_level=sync_level, **checks)
+        self.recording_settings = RecordingSettings(
+            files, directory, file_io_max_length=io_max, sync_level=sync_level, is_preallocated=is_preallocated, **checks
+        )
         self.replay_settings = TransferSettings(files, directory, file_io_max_length=io_max, **checks)
         self.invoker: AgentInvoker | None = AgentInvoker([self.recorder, self.replayer], self.clock)
         self.invoker.start()

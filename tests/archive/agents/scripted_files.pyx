@@ -6,11 +6,12 @@ cimport cython
 
 from aerowire.base.file_port cimport (
     FILE_BEGUN, FILE_CLOSE, FILE_DELETE, FILE_LENGTH, FILE_OPEN, FILE_PREALLOCATE, FILE_READ, FILE_SYNC_DATA, FILE_SYNC_DIRECTORY,
-    FILE_SYNC_FULL, FILE_WRITE, FileOperation, FilePort, file_complete)
+    FILE_SYNC_FULL, FILE_TRUNCATE, FILE_WRITE, FileOperation, FilePort, file_complete)
 
 NAMES = {
     FILE_OPEN: "open", FILE_CLOSE: "close", FILE_READ: "read", FILE_WRITE: "write", FILE_SYNC_DATA: "sync", FILE_SYNC_FULL: "sync_full",
-    FILE_PREALLOCATE: "preallocate", FILE_LENGTH: "length", FILE_DELETE: "delete", FILE_SYNC_DIRECTORY: "sync_directory",
+    FILE_PREALLOCATE: "preallocate", FILE_TRUNCATE: "truncate", FILE_LENGTH: "length", FILE_DELETE: "delete",
+    FILE_SYNC_DIRECTORY: "sync_directory",
 }
 
 

@@ -15,6 +15,7 @@ from aerowire.archive.agents.agent_events import RecordingEnd
 from aerowire.simulation.disk_faults import DiskFaults
 from aerowire.simulation.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
+from aerowire.system.files import allocated_length
 from tests.archive.agents.archive_host import SEGMENT, TERM, ArchiveHost, Recorded, expected_segments, files_of, random_messages
 from tests.conftest import SEED
 from tests.simulation.disk.ports import disk_of
@@ -38,7 +39,7 @@ def counter_of(recorded: Recorded) -> int:
 def test_a_block_is_written_and_synced_before_it_is_counted_and_released(host: ArchiveHost, files: Any) -> None:
     recorded = host.record()
     recorded.send(MESSAGE)
-    assert [name for name, _, _ in files.notes] == ["open", "preallocate", "sync_directory", "write", "sync"]
+    assert [name for name, _, _ in files.notes] == ["open", "truncate", "sync_directory", "write", "sync"]
     image: Any = recorded.session.image.handle
     host.work()  # a look at the segment, of which there is one in a second
     files.holds = True
@@ -58,8 +59,8 @@ def test_a_block_is_written_and_synced_before_it_is_counted_and_released(host: A
     ("operation", "number", "reason"),
     [
         ("open", errno.EACCES, RecordingEnd.WRITE_FAILED),
+        ("truncate", errno.EDQUOT, RecordingEnd.STORAGE_FULL),
         ("preallocate", errno.ENOSPC, RecordingEnd.STORAGE_FULL),
-        ("preallocate", errno.EDQUOT, RecordingEnd.STORAGE_FULL),
         ("sync_directory", errno.EIO, RecordingEnd.SYNC_FAILED),
         ("write", errno.EIO, RecordingEnd.WRITE_FAILED),
         ("write", errno.ENOSPC, RecordingEnd.STORAGE_FULL),
@@ -67,8 +68,9 @@ def test_a_block_is_written_and_synced_before_it_is_counted_and_released(host: A
     ],
 )
 def test_a_failure_in_the_first_segment_leaves_nothing(
-    host: ArchiveHost, files: Any, tmp_path: Path, operation: str, number: int, reason: RecordingEnd
+    archives: Archives, files: Any, tmp_path: Path, operation: str, number: int, reason: RecordingEnd
 ) -> None:
+    host = archives(files=files, clock=ManualClock(now_ns=SECOND_NS), sync_level=1, is_preallocated=operation == "preallocate")
     recorded = host.record()
     files.fail(operation, number)
     recorded.send(MESSAGE)
@@ -81,7 +83,7 @@ def test_a_failure_in_the_first_segment_leaves_nothing(
     assert [name for name, _, _ in files.notes].count(operation) == 1, "no second try"
 
 
-@pytest.mark.parametrize("operation", ["open", "preallocate", "sync_directory", "write", "sync", "close"])
+@pytest.mark.parametrize("operation", ["open", "truncate", "sync_directory", "write", "sync", "close"])
 def test_a_failure_in_a_later_segment_keeps_those_before(host: ArchiveHost, files: Any, tmp_path: Path, operation: str) -> None:
     recorded = host.record()
     recorded.send(*[MESSAGE] * 62)
@@ -124,10 +126,32 @@ def test_a_segment_that_is_there_already_is_not_written(host: ArchiveHost, tmp_p
     assert (tmp_path / f"1-{SEGMENT}.rec").read_bytes() == b"another's"
 
 
+@pytest.mark.parametrize("is_preallocated", [False, True])
+def test_a_segment_takes_what_is_written_or_its_whole_length(archives: Archives, tmp_path: Path, *, is_preallocated: bool) -> None:
+    host = archives(is_preallocated=is_preallocated)
+    recorded = host.record()
+    recorded.send(MESSAGE)
+    facts = (tmp_path / "1-0.rec").stat()
+    assert facts.st_size == SEGMENT
+    assert (allocated_length(facts) >= SEGMENT) == is_preallocated
+    host.stop(recorded)
+
+
+def test_a_disk_that_is_full_amid_a_segment_ends_the_recording_at_what_is_counted(host: ArchiveHost, files: Any, tmp_path: Path) -> None:
+    recorded = host.record()
+    recorded.send(MESSAGE, MESSAGE)
+    files.fail("write", errno.ENOSPC)
+    recorded.send(MESSAGE)
+    end = host.ended(recorded.session)
+    assert (end.reason, end.error, end.position) == (RecordingEnd.STORAGE_FULL, errno.ENOSPC, 2112)
+    assert counter_of(recorded) == 2112
+    assert files_of(tmp_path, 1)[0][:2112] == expected_segments(recorded)[0][:2112]
+
+
 def test_recordings_go_on_when_there_is_space_again(host: ArchiveHost, files: Any, tmp_path: Path) -> None:
     full, running = host.record(1), host.record(2, stream_id=1002)
     running.send(MESSAGE)
-    files.fail("preallocate", errno.ENOSPC)
+    files.fail("truncate", errno.ENOSPC)
     full.send(MESSAGE)
     assert host.ended(full.session).reason is RecordingEnd.STORAGE_FULL
     running.send(MESSAGE)

@@ -9,7 +9,8 @@ The archive's conductor makes sessions and hands them over; both agents tell it 
     to_recorder, to_replayer = RecorderProxy(recorder), ReplayerProxy(replayer)         # call `flush` in each cycle
 
     session = RecordingSession(LentImage(image), LentCounter(position),
-                               RecordingSettings(files, directory, file_io_max_length=..., sync_level=0, checksum=None),
+                               RecordingSettings(files, directory, file_io_max_length=..., sync_level=0, checksum=None,
+                                                 is_preallocated=False),
                                recording_id=..., start_position=..., term_length=..., segment_length=...)
     to_recorder.add(session)            # to_recorder.stop(session)
     session = ReplaySession(LentPublication(publication),

@@ -15,6 +15,9 @@ class RecordingSettings(TransferSettings):
         file_io_max_length: int,
         sync_level: int = 0,
         checksum: Checksum | None = None,
+        is_preallocated: bool = False,
     ) -> None: ...
     @property
     def sync_level(self) -> int: ...
+    @property
+    def is_preallocated(self) -> bool: ...

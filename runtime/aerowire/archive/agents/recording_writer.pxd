@@ -16,7 +16,7 @@ cdef enum WriterStep:
     STEP_NONE = 0
     STEP_CREATE                 # a segment that is not there
     STEP_OPEN                   # the segment that a recording goes on in
-    STEP_PREALLOCATE
+    STEP_SET_LENGTH
     STEP_SYNC_DIRECTORY
     STEP_WRITE
     STEP_SYNC

@@ -1,7 +1,8 @@
 """Writes blocks of a recording into its segment files, each step an operation of the files port.
 
-Segments are made when their first block is written: reserved to their full length, and their name synced, BEFORE the block. A block counts
-as written when the operation has taken all of it, and at sync levels above 0 when a sync behind it has succeeded. No step is tried again.
+Segments are made when their first block is written: at their full length, with the space for it where the settings say so, and their name
+synced, BEFORE the block. A block counts as written when the operation has taken all of it, and at sync levels above 0 when a sync behind it
+has succeeded. No step is tried again.
 """
 
 from libc.errno cimport EEXIST, EINTR, EIO
@@ -96,8 +97,10 @@ cdef class RecordingWriter:
         elif step == STEP_OPEN:
             self._is_new = False
             self._file.open_segment(self.segment_position, FILE_WRITABLE)
-        elif step == STEP_PREALLOCATE:
+        elif step == STEP_SET_LENGTH and self._settings.is_preallocated:
             self._file.preallocate(self.segment_length)
+        elif step == STEP_SET_LENGTH:
+            self._file.set_length(self.segment_length)
         elif step == STEP_SYNC_DIRECTORY:
             self._file.sync_directory()
         elif step == STEP_DELETE:
@@ -119,8 +122,8 @@ cdef class RecordingWriter:
                 self.failed_step = step
                 self._on_failure(-result)
         elif step == STEP_CREATE or step == STEP_OPEN:
-            self._begin(STEP_PREALLOCATE)
-        elif step == STEP_PREALLOCATE:
+            self._begin(STEP_SET_LENGTH)
+        elif step == STEP_SET_LENGTH:
             self._is_first = False
             self._begin(STEP_SYNC_DIRECTORY if self._settings.sync_level > 0 else STEP_WRITE)
         elif step == STEP_SYNC_DIRECTORY:

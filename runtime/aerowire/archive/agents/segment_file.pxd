@@ -37,6 +37,7 @@ cdef class SegmentFile:
     cdef void write(self, const uint8_t* address, int64_t length, int64_t offset) noexcept nogil
     cdef void sync(self, bint is_full) noexcept nogil
     cdef void preallocate(self, int64_t length) noexcept nogil
+    cdef void set_length(self, int64_t length) noexcept nogil
     cdef void ask_length(self) noexcept nogil
     cdef void delete(self) noexcept nogil           # by the path that was opened last
     cdef void sync_directory(self) noexcept nogil

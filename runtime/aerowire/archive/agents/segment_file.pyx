@@ -16,7 +16,7 @@ from aerowire.codecs.flyweights.archive_files import SEGMENT_FILE_NAME
 
 from aerowire.base.file_port cimport (
     FILE_BEGUN, FILE_CLOSE, FILE_DELETE, FILE_IDLE, FILE_LENGTH, FILE_OPEN, FILE_PREALLOCATE, FILE_READ, FILE_SYNC_DATA,
-    FILE_SYNC_DIRECTORY, FILE_SYNC_FULL, FILE_WRITE)
+    FILE_SYNC_DIRECTORY, FILE_SYNC_FULL, FILE_TRUNCATE, FILE_WRITE)
 from aerowire.memory.atomics cimport load_acquire_i32
 
 _WIDEST = str(INT64_MAX)        # of all positions, as text
@@ -107,6 +107,10 @@ cdef class SegmentFile:
     cdef void preallocate(self, int64_t length) noexcept nogil:
         self._operation.length = length
         self._begin(FILE_PREALLOCATE, NULL)
+
+    cdef void set_length(self, int64_t length) noexcept nogil:
+        self._operation.length = length
+        self._begin(FILE_TRUNCATE, NULL)
 
     cdef void ask_length(self) noexcept nogil:
         self._begin(FILE_LENGTH, NULL)
