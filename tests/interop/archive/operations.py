@@ -5,14 +5,12 @@ What tests/interop/java/ArchiveOperations.java does with the official client, in
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
-from typing import Any
 
-from aerowire.archive import REPLAY_ALL_AND_STOP, AeronArchive, RecordingSignalEvent, ReplayParams, ReplicationParams
-from aerowire.base.errors import ArchiveError
-from aerowire.client import ExclusivePublication, Header, Subscription, build_channel, initial_position
-from tests.support.waiting import rest, wait_until
+from aerowire.archive import REPLAY_ALL_AND_STOP, AeronArchive, ReplayParams, ReplicationParams
+from aerowire.client import build_channel, initial_position
+from tests.interop.archive.work import ArchiveWork
+from tests.support.waiting import wait_until
 
 STREAM_ID = 1001
 LENGTH, FRAME, SEGMENT = 100, 160, 64 * 1024
@@ -22,20 +20,17 @@ REPLAY_STREAM_ID = 2001
 IPC = "aeron:ipc"
 
 
-class Operations:
+class Operations(ArchiveWork):
     """One run on a fresh archive. `source` is the control channel by which the archive reaches itself, `response` a response channel."""
 
     def __init__(self, connect: Callable[..., AeronArchive], *, source: str, response: str | None) -> None:
-        self.found: list[tuple[str, str]] = []
-        self._signals: list[str] = []
+        super().__init__(connect, message_length=LENGTH)
         self._source = source
         self._response = response
-        self._archive = connect(recording_signal_consumer=self._on_signal)
-        self._aeron = self._archive.aeron
 
     def run(self) -> list[tuple[str, str]]:
         """Do all, and return what came of each."""
-        with self._archive:
+        with self.archive:
             for part in (self._empty, self._record, self._replay, self._truncate_and_extend, self._segments, self._replicate, self._purge):
                 part()
         return self.found
@@ -43,7 +38,7 @@ class Operations:
     # ---- the parts
 
     def _empty(self) -> None:
-        archive, say = self._archive, self._say
+        archive, say = self.archive, self.say
         say("archive id", lambda: archive.archive_id)
         say("list nothing", lambda: len(archive.list_recordings(0, 10)))
         say("list unknown", lambda: len(archive.list_recording(99)))
@@ -63,20 +58,20 @@ class Operations:
         say("start on a channel that is none", lambda: archive.start_recording("nonsense", 5))
 
     def _record(self) -> None:
-        archive, say = self._archive, self._say
-        with self._aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
+        archive, say = self.archive, self.say
+        with self.aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
             subscription_id = archive.start_recording(CHANNEL, STREAM_ID)
-            self._publish(publication, 20)
-            self._recorded(0, publication.position)
+            self.publish(publication, 20)
+            self.recorded(0, publication.position)
             say("start again", lambda: archive.start_recording(CHANNEL, STREAM_ID))
             say("list subscriptions", lambda: self._subscriptions("ipc", STREAM_ID))
             say("list subscriptions of another stream", lambda: self._subscriptions("ipc", STREAM_ID + 1))
-            say("positions of active", lambda: self._positions(0))
+            say("positions of active", lambda: self.positions(0))
             say("truncate active", lambda: archive.truncate_recording(0, FRAME))
             say("purge active", lambda: archive.purge_recording(0))
             say("extend active", lambda: archive.extend_recording(0, CHANNEL, STREAM_ID))
             say("stop", lambda: archive.stop_recording(subscription_id))
-            say("positions of stopped", lambda: self._positions(0))
+            say("positions of stopped", lambda: self.positions(0))
             session_id = publication.session_id
             say("find last", lambda: archive.find_last_matching_recording(0, "ipc", STREAM_ID, session_id))
             say("find last of another session", lambda: archive.find_last_matching_recording(0, "ipc", STREAM_ID, session_id + 1))
@@ -86,11 +81,11 @@ class Operations:
             self._describe(0)
 
     def _replay(self) -> None:
-        archive, say = self._archive, self._say
+        archive, say = self.archive, self.say
         say("replay all", lambda: self._replayed(ReplayParams(position=0, length=20 * FRAME)))
         say("replay all and stop", lambda: self._replayed(ReplayParams(length=REPLAY_ALL_AND_STOP)))
         say("replay the middle", lambda: self._replayed(ReplayParams(position=5 * FRAME, length=4 * FRAME)))
-        with self._aeron.add_counter(1101, "limit of a replay") as limit:
+        with self.aeron.add_counter(1101, "limit of a replay") as limit:
             limit.value = 15 * FRAME
             bound = ReplayParams(position=0, length=15 * FRAME, bounding_limit_counter_id=limit.counter_id)
             say("replay bounded", lambda: self._replayed(bound))
@@ -106,38 +101,38 @@ class Operations:
         if response is not None:
             say(
                 "replay by a response channel",
-                lambda: self._received(archive.replay(0, response, REPLAY_STREAM_ID, ReplayParams(position=0, length=20 * FRAME))),
+                lambda: self.received(archive.replay(0, response, REPLAY_STREAM_ID, ReplayParams(position=0, length=20 * FRAME))),
             )
 
     def _truncate_and_extend(self) -> None:
-        archive, say = self._archive, self._say
+        archive, say = self.archive, self.say
         say("truncate to no position", lambda: archive.truncate_recording(0, 3))
         say("truncate beyond the end", lambda: archive.truncate_recording(0, 1 << 30))
         say("truncate unknown", lambda: archive.truncate_recording(99, 0))
         say("truncate", lambda: archive.truncate_recording(0, 10 * FRAME))
-        say("positions of truncated", lambda: self._positions(0))
+        say("positions of truncated", lambda: self.positions(0))
         say("extend unknown", lambda: archive.extend_recording(99, CHANNEL, STREAM_ID))
         say("extend another stream", lambda: archive.extend_recording(0, CHANNEL, STREAM_ID + 1))
         (descriptor,) = archive.list_recording(0)
         start = initial_position(10 * FRAME, descriptor.initial_term_id, SEGMENT)
-        with self._aeron.add_exclusive_publication(build_channel("ipc", alias="a", is_spy=False, **start), STREAM_ID) as publication:
+        with self.aeron.add_exclusive_publication(build_channel("ipc", alias="a", is_spy=False, **start), STREAM_ID) as publication:
             archive.extend_recording(0, CHANNEL, STREAM_ID)
-            self._publish(publication, 7)
-            self._recorded(0, publication.position)
+            self.publish(publication, 7)
+            self.recorded(0, publication.position)
             say("stop by channel", lambda: archive.stop_recording(CHANNEL, STREAM_ID))
-        say("positions of extended", lambda: self._positions(0))
+        say("positions of extended", lambda: self.positions(0))
         say("replay extended", lambda: self._replayed(ReplayParams(length=REPLAY_ALL_AND_STOP)))
         say("update channel", lambda: archive.update_channel(0, "aeron:ipc?alias=updated"))
         say("update channel of unknown", lambda: archive.update_channel(99, IPC))
         self._describe(0)
 
     def _segments(self) -> None:
-        archive, say = self._archive, self._say
+        archive, say = self.archive, self.say
         with archive.add_recorded_exclusive_publication(OTHER, STREAM_ID) as publication:
-            self._publish(publication, 2000)
-            self._recorded(1, publication.position)
+            self.publish(publication, 2000)
+            self.recorded(1, publication.position)
             archive.stop_recording(publication)
-        say("positions of the second", lambda: self._positions(1))
+        say("positions of the second", lambda: self.positions(1))
         say("detach to no segment", lambda: archive.detach_segments(1, 100))
         say("detach", lambda: archive.detach_segments(1, 2 * SEGMENT))
         say("attach", lambda: archive.attach_segments(1))
@@ -147,21 +142,21 @@ class Operations:
         say("purge segments to no segment", lambda: archive.purge_segments(1, 100))
         say("purge segments", lambda: archive.purge_segments(1, 3 * SEGMENT))
         say("purge segments of unknown", lambda: archive.purge_segments(99, 0))
-        say("positions of purged", lambda: self._positions(1))
+        say("positions of purged", lambda: self.positions(1))
         say("replay purged", lambda: archive.start_replay(1, IPC, REPLAY_STREAM_ID, ReplayParams(position=0, length=100)))
         say("migrate what does not join", lambda: archive.migrate_segments(0, 1))
 
     def _replicate(self) -> None:
-        archive, say = self._archive, self._say
+        archive, say = self.archive, self.say
         say("stop unknown replication", lambda: archive.stop_replication(55))
         say("try to stop unknown replication", lambda: archive.try_stop_replication(55))
         say("replicate to unknown", lambda: archive.replicate(0, 10, self._source, ReplicationParams(dst_recording_id=99)))
-        self._signals.clear()
+        self.signals.clear()
         say("replicate", lambda: archive.replicate(0, 10, self._source) >= 0)
-        self._until("REPLICATE_END and STOP", lambda: {"REPLICATE_END", "STOP"} <= {text.split()[0] for text in self._signals})
-        say("signals of a replication", lambda: ", ".join(sorted(self._signals)))
-        say("positions of the copy", lambda: self._positions(2))
-        self._signals.clear()
+        self.until("REPLICATE_END and STOP", lambda: {"REPLICATE_END", "STOP"} <= {text.split()[0] for text in self.signals})
+        say("signals of a replication", lambda: ", ".join(sorted(self.signals)))
+        say("positions of the copy", lambda: self.positions(2))
+        self.signals.clear()
         say("replicate unknown", lambda: archive.replicate(4321, 10, self._source) >= 0)
         errors: list[str] = []
 
@@ -174,89 +169,33 @@ class Operations:
         say("error of a replication", lambda: errors[0].removeprefix("the archive reports an error: "))
 
     def _purge(self) -> None:
-        archive, say = self._archive, self._say
+        archive, say = self.archive, self.say
         say("purge unknown", lambda: archive.purge_recording(77))
         say("purge", lambda: archive.purge_recording(2))
         say("list purged", lambda: len(archive.list_recording(2)))
         say("list at last", lambda: len(archive.list_recordings(0, 10)))
-        self._signals.clear()
-        with self._aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
+        self.signals.clear()
+        with self.aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
             archive.start_recording(CHANNEL, STREAM_ID, auto_stop=True)
-            self._publish(publication, 1)
-            self._recorded(3, publication.position)
-        self._until("the end of an automatic recording", lambda: f"STOP 3 {FRAME}" in self._signals)
-        say("signals of an automatic recording", lambda: ", ".join(self._signals))
+            self.publish(publication, 1)
+            self.recorded(3, publication.position)
+        self.until("the end of an automatic recording", lambda: f"STOP 3 {FRAME}" in self.signals)
+        say("signals of an automatic recording", lambda: ", ".join(self.signals))
         say("subscriptions after it", lambda: len(archive.list_recording_subscriptions(count=10)))
 
     # ---- below: helpers
 
-    def _say(self, name: str, operation: Callable[..., object]) -> None:
-        try:
-            result = operation()
-        except ArchiveError as error:
-            self.found.append((name, f"error {error.error_code}"))
-            return
-        self.found.append((name, "done" if result is None else str(result).lower() if isinstance(result, bool) else str(result)))
-
-    def _on_signal(self, event: RecordingSignalEvent) -> None:
-        self._signals.append(f"{event.signal.name} {event.recording_id} {event.position}")
-
     def _subscriptions(self, channel: str, stream_id: int) -> int:
-        return len(self._archive.list_recording_subscriptions(channel, stream_id, apply_stream_id=True, count=10))
-
-    def _positions(self, recording_id: int) -> str:
-        archive = self._archive
-        pending = [
-            archive.async_get_start_position(recording_id),
-            archive.async_get_recording_position(recording_id),
-            archive.async_get_stop_position(recording_id),
-            archive.async_get_max_recorded_position(recording_id),
-        ]
-        self._until("positions", lambda: all(one.poll() for one in pending))
-        return " ".join(str(one.result()) for one in pending)
+        return len(self.archive.list_recording_subscriptions(channel, stream_id, apply_stream_id=True, count=10))
 
     def _describe(self, recording_id: int) -> None:
-        (found,) = self._archive.list_recording(recording_id)
+        (found,) = self.archive.list_recording(recording_id)
         names: tuple[str, ...] = ("recording_id", "start_position", "stop_position", "segment_file_length", "term_buffer_length")
         names += ("mtu_length", "stream_id", "stripped_channel", "original_channel", "source_identity")
-        self._say(f"descriptor of {recording_id}", lambda: " ".join(str(getattr(found, name)) for name in names))
+        self.say(f"descriptor of {recording_id}", lambda: " ".join(str(getattr(found, name)) for name in names))
 
     def _start_replay(self, **params: int) -> int:
-        return self._archive.start_replay(0, IPC, REPLAY_STREAM_ID, ReplayParams(**params))
+        return self.archive.start_replay(0, IPC, REPLAY_STREAM_ID, ReplayParams(**params))
 
     def _replayed(self, params: ReplayParams) -> str:
-        return self._received(self._archive.replay(0, "aeron:ipc?term-length=64k", REPLAY_STREAM_ID, params))
-
-    def _received(self, subscription: Subscription) -> str:
-        numbers: list[int] = []
-
-        def take(buffer: memoryview, offset: int, _length: int, _header: Header) -> None:
-            numbers.append(struct.unpack_from("<i", buffer, offset)[0])
-
-        with subscription:
-            self._until("a replay", lambda: subscription.is_connected)
-            wait_until(
-                lambda: subscription.poll(take, 10) == 0 and all(image.is_end_of_stream for image in subscription.images),
-                "the end of a replay",
-            )
-        return f"{len(numbers)} {sum(numbers)}"
-
-    def _publish(self, publication: ExclusivePublication, count: int) -> None:
-        for number in range(count):
-            publication.send(struct.pack("<i", number).ljust(LENGTH, b"\0"), timeout_ns="60s")
-
-    def _recorded(self, recording_id: int, position: int) -> None:
-        def is_recorded() -> bool:
-            try:
-                return self._archive.get_recording_position(recording_id) >= position
-            except ArchiveError:
-                return False
-
-        self._until(f"recording {recording_id}", is_recorded)
-
-    def _until(self, what: str, condition: Callable[[], Any]) -> None:
-        wait_until(condition, lambda: f"{what}; signals {self._signals}", work=self._work)
-
-    def _work(self) -> None:
-        if self._archive.poll() == 0:
-            rest()
+        return self.received(self.archive.replay(0, "aeron:ipc?term-length=64k", REPLAY_STREAM_ID, params))

@@ -1,30 +1,17 @@
-import io.aeron.Aeron;
 import io.aeron.ChannelUriStringBuilder;
 import io.aeron.Counter;
 import io.aeron.ExclusivePublication;
 import io.aeron.Subscription;
 import io.aeron.archive.client.AeronArchive;
-import io.aeron.archive.client.ArchiveException;
 import io.aeron.archive.client.ReplayParams;
 import io.aeron.archive.client.ReplicationParams;
-import io.aeron.archive.codecs.RecordingSignal;
 import io.aeron.archive.codecs.SourceLocation;
-import io.aeron.logbuffer.FragmentHandler;
-import org.agrona.concurrent.BackoffIdleStrategy;
-import org.agrona.concurrent.IdleStrategy;
-import org.agrona.concurrent.UnsafeBuffer;
-
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
 /**
  * Every operation of an archive by the official client, each with its result or its error code as a line of JSON: what
  * tests/interop/archive/operations.py does with ours, in the same order and by the same names.
  */
-final class ArchiveOperations
+final class ArchiveOperations extends ArchiveWork
 {
     private static final int STREAM_ID = 1001;
     private static final int LENGTH = 100;
@@ -34,43 +21,18 @@ final class ArchiveOperations
     private static final String OTHER = "aeron:ipc?term-length=64k|alias=b";
     private static final int REPLAY_STREAM_ID = 2001;
 
-    private final Arguments options;
-    private final long deadline;
-    private final IdleStrategy idle = new BackoffIdleStrategy();
-    private final List<String> signals = new ArrayList<>();
-    private final UnsafeBuffer message = new UnsafeBuffer(new byte[LENGTH]);
-    private AeronArchive archive;
-    private Aeron aeron;
-
     private ArchiveOperations(final Arguments options)
     {
-        this.options = options;
-        deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(options.number("timeout"));
+        super(options, options.text("requests"), LENGTH);
     }
 
     public static void main(final String[] arguments) throws Exception
     {
-        final Arguments options = new Arguments(arguments);
-        final ArchiveOperations operations = new ArchiveOperations(options);
-        final AeronArchive.Context context = new AeronArchive.Context()
-            .aeronDirectoryName(options.text("dir"))
-            .controlRequestChannel(options.text("requests"))
-            .controlResponseChannel(options.text("responses"))
-            .messageTimeoutNs(TimeUnit.SECONDS.toNanos(60))
-            .recordingSignalConsumer((session, correlationId, recordingId, subscriptionId, position, signal) ->
-                operations.onSignal(recordingId, position, signal));
-        try (AeronArchive archive = AeronArchive.connect(context))
+        try (ArchiveOperations operations = new ArchiveOperations(new Arguments(arguments)))
         {
-            operations.archive = archive;
-            operations.aeron = archive.context().aeron();
             operations.run();
         }
         System.out.println("{\"role\": \"operations\"}");
-    }
-
-    private void onSignal(final long recordingId, final long position, final RecordingSignal signal)
-    {
-        signals.add(signal + " " + recordingId + " " + position);
     }
 
     private void run() throws Exception
@@ -302,12 +264,6 @@ final class ArchiveOperations
         return "done";
     }
 
-    private String positions(final long recordingId)
-    {
-        return archive.getStartPosition(recordingId) + " " + archive.getRecordingPosition(recordingId) + " " +
-            archive.getStopPosition(recordingId) + " " + archive.getMaxRecordedPosition(recordingId);
-    }
-
     private void describe(final long recordingId)
     {
         archive.listRecording(recordingId, (a, b, id, startTime, stopTime, start, stop, initial, segment, term, mtu, session,
@@ -319,105 +275,5 @@ final class ArchiveOperations
     private String replayed(final ReplayParams params)
     {
         return received(archive.replay(0, "aeron:ipc?term-length=64k", REPLAY_STREAM_ID, params));
-    }
-
-    private String received(final Subscription subscription)
-    {
-        final long[] count = new long[2];
-        final FragmentHandler handler = (buffer, offset, length, header) ->
-        {
-            count[0]++;
-            count[1] += buffer.getInt(offset);
-        };
-        try (subscription)
-        {
-            until("a replay", subscription::isConnected);
-            idle.reset();
-            while (subscription.poll(handler, 10) > 0 || !subscription.imageAtIndex(0).isEndOfStream())
-            {
-                checkTime("the end of a replay");
-                if (subscription.hasNoImages())
-                {
-                    break;
-                }
-                idle.idle();
-            }
-        }
-        return count[0] + " " + count[1];
-    }
-
-    private void publish(final ExclusivePublication publication, final int count)
-    {
-        until("a recorder", publication::isConnected);
-        for (int number = 0; number < count; number++)
-        {
-            message.putInt(0, number);
-            while (publication.offer(message, 0, LENGTH) < 0)
-            {
-                checkTime("room for a message");
-                idle.idle();
-            }
-        }
-    }
-
-    private void recorded(final long recordingId, final long position)
-    {
-        until("recording " + recordingId, () ->
-        {
-            try
-            {
-                return archive.getRecordingPosition(recordingId) >= position;
-            }
-            catch (final ArchiveException error)
-            {
-                return false;
-            }
-        });
-    }
-
-    private void until(final String what, final BooleanSupplier condition)
-    {
-        idle.reset();
-        while (!condition.getAsBoolean())
-        {
-            checkTime(what);
-            if (0 == archive.pollForRecordingSignals())
-            {
-                idle.idle();
-            }
-        }
-    }
-
-    private void checkTime(final String what)
-    {
-        if (System.nanoTime() > deadline)
-        {
-            throw new IllegalStateException("timed out waiting for " + what + ", signals " + signals);
-        }
-    }
-
-    private void ignore(final long controlSessionId, final long correlationId, final long recordingId, final long startTimestamp,
-        final long stopTimestamp, final long startPosition, final long stopPosition, final int initialTermId,
-        final int segmentFileLength, final int termBufferLength, final int mtuLength, final int sessionId, final int streamId,
-        final String strippedChannel, final String originalChannel, final String sourceIdentity)
-    {
-    }
-
-    private void say(final String name, final Callable<Object> operation)
-    {
-        String result;
-        try
-        {
-            result = String.valueOf(operation.call());
-        }
-        catch (final ArchiveException error)
-        {
-            result = "error " + error.errorCode();
-        }
-        catch (final Exception error)
-        {
-            result = "exception " + error;
-        }
-        System.out.println("{\"operation\": \"" + name + "\", \"result\": \"" + result + "\"}");
     }
 }
