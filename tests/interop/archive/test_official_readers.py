@@ -6,19 +6,24 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from aerowire.archive import AeronArchive
-from aerowire.client import build_channel, initial_position
+from aerowire.archive import FROM_START, AeronArchive, ArchiveClientContext, PersistentStream, PersistentSubscription
+from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.client import Aeron, build_channel, initial_position
+from aerowire.ipc.cnc import CncFile
 from tests.interop.archive.content import Batch, hash_of
 from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, start_archive
-from tests.interop.harness import Side
+from tests.interop.harness import PATIENT_MS, Driver, Side
 from tests.interop.scenarios import LIMIT_S, Scenario, lossy_network
 from tests.support.processes import Process, free_port
-from tests.support.waiting import wait_until
+from tests.support.waiting import rest, wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 STREAM_ID = 3001
+ANY_PORT = "aeron:udp?endpoint=127.0.0.1:0"
 RECORDED, LIVE, AGAIN = Batch(21, 300, 2048), Batch(22, 300, 2048), Batch(23, 200, 2048)
+# State, join difference, times that it left and joined the live stream.
+PERSISTENT_TYPES = range(114, 118)
 NETWORKS = ["clean", pytest.param("lossy", marks=pytest.mark.lossy)]
 
 
@@ -55,17 +60,19 @@ class LivePublication:
         self.publication = self.archive.aeron.add_exclusive_publication(channel, STREAM_ID)
 
 
-def read(
-    scenario: Scenario, node: ArchiveNode, driver_side: Side, live: LivePublication, *, lossy: bool, messages: int, **options: object
-) -> Process:
+def drive_reader(scenario: Scenario, side: Side, *, lossy: bool) -> Driver:
+    """Start the driver of a reader."""
+    return scenario.driver(side, {"aeron.image.liveness.timeout": "2s", **(lossy_network(side) if lossy else {})})
+
+
+def read(scenario: Scenario, node: ArchiveNode, driver: Driver, live: LivePublication, *, messages: int, **options: object) -> Process:
     """Start an official reader on a driver of its own."""
-    driver = scenario.driver(driver_side, {"aeron.image.liveness.timeout": "2s", **(lossy_network(driver_side) if lossy else {})})
     scenario.row.publishing = f"{node.side} archive, {node.driver.side} driver"
-    scenario.row.subscribing = [f"official archive client, {driver_side} driver"]
+    scenario.row.subscribing = [f"official archive client, {driver.side} driver"]
     given = {
         "dir": driver.directory,
         "requests": node.control_channel,
-        "responses": "aeron:udp?endpoint=127.0.0.1:0",
+        "responses": ANY_PORT,
         "stream": STREAM_ID,
         "live": live.destination,
         "recording": 0,
@@ -82,6 +89,30 @@ def prove_loss(scenario: Scenario, node: ArchiveNode) -> None:
     """Assert that messages of the archive's driver were lost, and sent again."""
     scenario.prove(node.driver, "NAKs received")
     scenario.prove(node.driver, "Retransmits sent")
+
+
+def compare_counters(node: ArchiveNode, driver: Driver, live: LivePublication) -> None:
+    """Let our client read the same beside an official reader, and assert that both have the same counters."""
+    stream = PersistentStream(
+        recording_id=0,
+        live_channel=live.destination,
+        live_stream_id=STREAM_ID,
+        replay_channel=ANY_PORT,
+        replay_stream_id=STREAM_ID + 1,
+        start_position=FROM_START,
+    )
+    context = ArchiveClientContext(control_request_channel=node.control_channel, control_response_channel=ANY_PORT, environ={})
+    with (
+        Aeron.connect(driver.directory, environ={"AERON_DRIVER_TIMEOUT": PATIENT_MS}) as aeron,
+        PersistentSubscription(aeron, stream, context) as ours,
+    ):
+        wait_until(lambda: ours.is_live, lambda: ours, work=lambda: rest() if ours.poll(lambda *_: None, 50) == 0 else None)
+        with CncFile.map(str(driver.directory / CNC_FILE_NAME), writable=False) as cnc:
+            found = [info for info in cnc.counters_reader().for_each() if info.type_id in PERSISTENT_TYPES]
+        own = aeron.client_id
+        assert {info.type_id for info in found} == set(PERSISTENT_TYPES)
+        mine, theirs = ([info[1:4] + info[7:] for info in found if (info.owner_id == own) is is_own] for is_own in (True, False))
+        assert sorted(mine) == sorted(theirs)
 
 
 def compare(scenario: Scenario, reader: Process, *content: Batch) -> dict[str, object]:
@@ -107,9 +138,8 @@ def test_a_replay_merge_of_the_official_client_gets_every_message_once(
         live.publish(RECORDED)
         content = RECORDED, LIVE, AGAIN
         total = sum(batch.messages for batch in content)
-        reader = read(
-            scenario, node, reader_driver, live, lossy=is_lossy, messages=total, way="merge", replay="aeron:udp?endpoint=127.0.0.1:0"
-        )
+        driver = drive_reader(scenario, reader_driver, lossy=is_lossy)
+        reader = read(scenario, node, driver, live, messages=total, way="merge", replay=ANY_PORT)
         live.publish(LIVE)
         reader.event("live", LIMIT_S)
         live.publish(AGAIN)
@@ -135,10 +165,14 @@ def test_a_persistent_subscription_of_the_official_client_gets_every_message_onc
         live.publish(RECORDED)
         content = RECORDED, LIVE, AGAIN
         total = sum(batch.messages for batch in content)
-        replay = response_channel() if kind == "response channel" else "aeron:udp?endpoint=127.0.0.1:0"
-        reader = read(scenario, node, reader_driver, live, lossy=is_lossy, messages=total, way="persistent", replay=replay)
+        replay = response_channel() if kind == "response channel" else ANY_PORT
+        driver = drive_reader(scenario, reader_driver, lossy=is_lossy)
+        reader = read(scenario, node, driver, live, messages=total, way="persistent", replay=replay)
         live.publish(LIVE)
         reader.event("live", LIMIT_S)
+        if replay == ANY_PORT and not is_lossy:
+            compare_counters(node, driver, live)
+            scenario.observed("counters alike")
         live.start_again()
         live.publish(AGAIN)
         found = compare(scenario, reader, *content)
