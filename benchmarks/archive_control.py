@@ -20,11 +20,11 @@ from collections import defaultdict
 from pathlib import Path
 
 from benchmarks.archive import MEMORY
-from benchmarks.drivers import IDLE_STRATEGIES, running_driver
+from benchmarks.archives import SIDES, archive_command, archive_properties
+from benchmarks.drivers import running_driver
 from tests.interop.harness import Java, Side, find_java
 from tests.support.processes import free_port
 
-SIDES: tuple[Side, ...] = ("official", "aerowire")
 # What this script and ArchiveControl.java call a strategy -> its name in IDLE_STRATEGIES.
 STRATEGIES = {"backoff": "backoff", "yield": "yielding"}
 # How many times as long as the official archive ours may take.
@@ -36,14 +36,6 @@ IDLE_S = 10.0
 CLOCK_TICKS_PER_S = 100
 
 
-def archive_command(java: Java, side: Side, properties: dict[str, str]) -> list[str]:
-    """Return the command that starts an archive."""
-    if side == "official":
-        return java.command("io.aeron.archive.Archive", properties=properties)
-    definitions = (f"-D{name}={value}" for name, value in properties.items())
-    return [sys.executable, "-m", "aerowire.tools.main", "archive", "start", *definitions]
-
-
 def processor_s(pid: int) -> float:
     """Return the processor time that a process has taken."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -53,25 +45,14 @@ def processor_s(pid: int) -> float:
 def measure(java: Java, side: Side, idle: str, rounds: int) -> dict[str, float]:
     """Return the median of each operation in microseconds; without rounds an idle archive's processor time, in milliseconds a second."""
     found: dict[str, float] = {}
-    strategy = IDLE_STRATEGIES[STRATEGIES[idle]]
     with (
         tempfile.TemporaryDirectory(dir=MEMORY) as memory,
         running_driver("aerowire", None, threading="SHARED", idle=STRATEGIES[idle]) as driver_dir,
     ):
         channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
-        properties = {
-            "aeron.dir": str(driver_dir),
-            "aeron.archive.dir": f"{memory}/archive",
-            "aeron.archive.control.channel": channel,
-            "aeron.archive.replication.channel": "aeron:udp?endpoint=127.0.0.1:0",
-            "aeron.archive.segment.file.length": "64k",
-            "aeron.archive.max.concurrent.recordings": "50",
-            "aeron.archive.max.concurrent.replays": "50",
-            "aeron.archive.threading.mode": "SHARED" if rounds else "DEDICATED",
-            "aeron.archive.idle.strategy": strategy,
-            "aeron.archive.recorder.idle.strategy": strategy,
-            "aeron.archive.replayer.idle.strategy": strategy,
-        }
+        threading = "SHARED" if rounds else "DEDICATED"
+        properties = archive_properties(driver_dir, Path(memory) / "archive", channel, threading=threading, idle=STRATEGIES[idle])
+        properties["aeron.archive.segment.file.length"] = "64k"
         archive = subprocess.Popen(archive_command(java, side, properties), stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         arguments = (str(driver_dir), channel, idle, str(rounds), str(LISTED), str(IDLE_RECORDINGS))
         client = subprocess.Popen(java.command("ArchiveControl", *arguments), text=True, stdout=subprocess.PIPE, stdin=subprocess.PIPE)
