@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ class Agents:
     """Recorder and replayer in threads of their own."""
 
     def __init__(self, aeron: Aeron, directory: Path, measurement: Measurement) -> None:
-        self.aeron, self.measurement = aeron, measurement
+        self.aeron, self.directory, self.measurement = aeron, directory, measurement
         files = FileSystem()
         checksum = checksum_named(measurement.checksum)
         self.recording_settings = RecordingSettings(
@@ -111,6 +111,11 @@ class Agents:
         """Stop the threads."""
         for runner in self.runners:
             runner.stop()
+
+    def delete(self) -> None:
+        """Delete what was recorded."""
+        for path in self.directory.iterdir():
+            path.unlink()
 
     def ended(self, sessions: list[Any]) -> None:
         """Wait for the last event of each session."""
@@ -211,18 +216,23 @@ def measure_own(directory: Path, measurement: Measurement, rounds: int) -> list[
     found = []
     folder = directory / "archive"
     folder.mkdir()
+    with shared_driver() as aeron, closing(Agents(aeron, folder, measurement)) as agents:
+        for _ in range(rounds + 1):
+            record = agents.record()
+            found.append((record, agents.replay() if measurement.is_replayed else 0.0))
+            agents.delete()
+    return found[1:]
+
+
+@contextmanager
+def shared_driver() -> Iterator[Aeron]:
+    """Run a driver with one thread in this process, and lend a client of it."""
     with (
         tempfile.TemporaryDirectory(dir=MEMORY) as memory,
         MediaDriver.launch(Context(aeron_dir=f"{memory}/driver", threading_mode="SHARED")),
         Aeron.connect(aeron_dir=f"{memory}/driver") as aeron,
-        closing(Agents(aeron, folder, measurement)) as agents,
     ):
-        for _ in range(rounds + 1):
-            record = agents.record()
-            found.append((record, agents.replay() if measurement.is_replayed else 0.0))
-            for path in folder.iterdir():
-                path.unlink()
-    return found[1:]
+        yield aeron
 
 
 def measure_official(java: Any, directory: Path, measurement: Measurement, rounds: int) -> list[tuple[float, float]]:
