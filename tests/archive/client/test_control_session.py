@@ -7,12 +7,14 @@ import pytest
 from aerowire.archive import ArchiveErrorCode, RecordingDescriptor, RecordingSignal, RecordingSignalEvent, SessionState
 from aerowire.archive.client import control_session
 from aerowire.base.errors import AerowireError, ArchiveConnectionError, ArchiveError, ArchiveTimeoutError, ClosedError
+from aerowire.base.idle import SleepingMillisIdleStrategy
 from aerowire.client import ADMIN_ACTION, BACK_PRESSURED, CLOSED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
 from aerowire.codecs.flyweights.archive.enums import ControlResponseCode
 from aerowire.codecs.flyweights.archive.messages import recording_descriptor, recording_signal_event
 from aerowire.codecs.flyweights.archive.messages.close_session_request import CloseSessionRequest
 from aerowire.codecs.flyweights.archive.messages.ping import Ping
 from tests.archive.client.fake_session import REQUESTS, RESPONSES, SECOND, SESSION_ID, FakeArchive
+from tests.support.waiting import no_longer_than
 
 # An answer of an official archive (archive_control.pcap): stop position 3200 of recording 0, asked for with correlation id 30.
 CAPTURED = bytes.fromhex("2000010065000e009660b722000000001e00000000000000800c00000000000000000000000c010000000000")
@@ -148,6 +150,14 @@ def test_a_listing_ends_where_the_archive_knows_no_more() -> None:
     fake.answer(1, code=ControlResponseCode.RECORDING_UNKNOWN)
     assert pending.poll()
     assert [found.recording_id for found in pending.result()] == [0]
+
+
+def test_a_call_that_waits_does_not_idle_while_there_is_more_to_read() -> None:
+    fake = FakeArchive(idle_strategy=SleepingMillisIdleStrategy(60_000))
+    pending = fake.client.async_list_recordings(0, 25)
+    fake.say(*(descriptor(recording_id, 101) for recording_id in range(25)))
+    with no_longer_than(30.0, "it has idled"):
+        assert [found.recording_id for found in fake.session.wait(pending)] == list(range(25))
 
 
 def test_each_descriptor_gives_a_listing_its_whole_time_again() -> None:

@@ -92,6 +92,7 @@ class ControlSession:
         self._unsent: deque[_Unsent] = deque()
         self._listeners: dict[int, tuple[Callable[[ArchiveError], object], Callable[[RecordingSignalEvent], object]]] = {}
         self._errors: deque[ArchiveError] = deque(maxlen=ERRORS_MAX)
+        self._fragment_count = 0
         self._signal_count = 0
         self._is_polling = False
 
@@ -135,7 +136,7 @@ class ControlSession:
                     f"{pending.what}: waiting for the archive inside a handler of its messages",
                     expected="a call from outside the handler, or the async_ form",
                 )
-        return wait_for_result(pending, self.context)
+        return wait_for_result(pending, self.context, progress=lambda: self._fragment_count)
 
     def steps(self, what: str, steps: Generator[Pending[Any] | None, Any, T]) -> Steps[T]:
         """Start an operation of several steps."""
@@ -256,6 +257,7 @@ class ControlSession:
         run_invokers(self.context, self.aeron)
         self.aeron.ensure_open()
         work = self.poller.poll()
+        self._fragment_count += work
         responses = self.poller.responses
         while responses:
             self._on_response(responses.popleft())
@@ -396,10 +398,19 @@ def run_invokers(context: ConcludedArchiveContext, aeron: Aeron) -> None:
             invoker.invoke()
 
 
-def wait_for_result(pending: Pending[T], context: ConcludedArchiveContext) -> T:
-    """Poll until an operation is done, with the context's idle strategy between, and return its result; a signal gives it up."""
-    idle = context.idle_strategy
-    idle.start_over()
+def wait_for_result(pending: Pending[T], context: ConcludedArchiveContext, *, progress: Callable[[], int] = lambda: 0) -> T:
+    """Poll until an operation is done, and return its result; a signal gives it up.
+
+    Between polls the context's idle strategy idles, unless what `progress` returns has grown: there may be more to read.
+    """
+    strategy, seen = context.idle_strategy, progress()
+    strategy.start_over()
+
+    def idle(_work: int) -> None:
+        nonlocal seen
+        before, seen = seen, progress()
+        strategy(seen - before)
+
     try:
         wait_for(pending.poll, None, idle=idle, waiting=context.ports.waiting)
     except BaseException:
