@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aerowire.archive.control.archive_events import ArchiveEvents
-from aerowire.archive.control.control_response_proxy import DESCRIPTOR_CONTENT_OFFSET, ControlResponseProxy
+from aerowire.archive.control.control_response_proxy import ControlResponseProxy
 from aerowire.archive.control.request_routes import AUTH_CONNECT, CHALLENGE_RESPONSE, CLOSE_SESSION, KEEP_ALIVE, ROUTES
 from aerowire.archive.protocol_version import PROTOCOL_VERSION
 from aerowire.codecs.flyweights import archive
@@ -21,6 +21,7 @@ BEGIN = 0x80
 OF_SESSIONS = {AUTH_CONNECT, CLOSE_SESSION, CHALLENGE_RESPONSE, KEEP_ALIVE}
 EVENTS = {"RecordingStarted", "RecordingProgress", "RecordingStopped"}
 CHALLENGE_VERSION = slice(24, 28)
+DESCRIPTOR_CONTENT_OFFSET = HEADER.size + archive.RecordingDescriptorDecoder.RECORDING_ID_ENCODING_OFFSET
 PROXY = ControlResponseProxy(ArchiveEvents(), PROTOCOL_VERSION)
 
 
@@ -43,7 +44,7 @@ def written(message: Any, raw: bytes) -> bytes | None:  # noqa: PLR0911
                 session_id, correlation_id, message.subscription_id, message.stream_id, message.stripped_channel
             )
         case archive.RecordingDescriptor():
-            return PROXY.descriptor_head(session_id, correlation_id) + raw[HEADER.size + DESCRIPTOR_CONTENT_OFFSET :]
+            return PROXY.descriptor_head(session_id, correlation_id) + raw[DESCRIPTOR_CONTENT_OFFSET:]
         case archive.Challenge():
             # The official archive leaves in the version what its buffer held before.
             own = PROXY.challenge(session_id, correlation_id, message.encoded_challenge)

@@ -56,7 +56,7 @@ def test_keeps_the_order_of_responses_that_were_blocked() -> None:
     host.publication.result = None
     session.send_error(12, "no", ArchiveErrorCode.MAX_REPLAYS)
     assert host.publication.messages == []
-    assert not session.send_descriptor(13, bytes(128))
+    assert not session.send_subscription_descriptor(13, 1, 2, "aeron:ipc")
     session.do_work()
     assert [found.correlation_id for found in host.publication.take()] == [10, 11, 12]
     assert session.send_subscription_descriptor(13, 1, 2, "aeron:ipc")

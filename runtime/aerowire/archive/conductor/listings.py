@@ -5,10 +5,10 @@ Aeron: AbstractListRecordingsSession, ListRecordingSubscriptionsSession, UpdateC
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from aerowire.archive.conductor import channels
+from aerowire.archive.control.descriptor_listing import DescriptorListing
 from aerowire.archive.control.refusals import RequestRefusedError, active_listing
 from aerowire.base.errors import ChannelError, ConfigurationError
 from aerowire.codecs.flyweights.archive import BooleanType
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from aerowire.archive.conductor.recording_subscription import RecordingSubscription
     from aerowire.archive.conductor.recordings import Recordings
     from aerowire.archive.control.control_session import ControlSession
+    from aerowire.archive.files.catalog import Catalog
     from aerowire.codecs.flyweights import archive
 
-# Descriptors of one cycle, so that a long listing holds no other client up.
+# Descriptors of subscriptions in one cycle, so that a long listing holds no other client up.
 _DESCRIPTORS_PER_CYCLE = 64
 
 
 class ListingSession:
-    """A listing of one session, of which it has one at a time. Subclasses send one entry after the other."""
+    """A listing of one session, of which it has one at a time."""
 
     def __init__(self, session: ControlSession, correlation_id: int) -> None:
         self.is_done = False
@@ -34,16 +35,17 @@ class ListingSession:
         self._correlation_id = correlation_id
 
     def do_work(self) -> int:
-        """Send what the client takes, up to a limit."""
-        sent = 0
-        while not self.is_done and sent < _DESCRIPTORS_PER_CYCLE:
-            if self._session.is_done:
-                self.is_done = True
-            elif self._try_send_next():
-                sent += 1
-            else:
-                break
-        return sent
+        """Send what the client takes, up to a limit. An exception ends the listing with an error response to the client."""
+        if self._session.is_done:
+            self.is_done = True
+        if self.is_done:
+            return 0
+        try:
+            return self._send()
+        except Exception as error:
+            self.is_done = True
+            self._session.send_error(self._correlation_id, f"listing failed: {error}")
+            raise
 
     def abort(self, _reason: str) -> None:
         """End it without a response."""
@@ -53,58 +55,28 @@ class ListingSession:
         """Let the session list again."""
         self._session.active_listing = None
 
-    def _try_send_next(self) -> bool:
-        """As `_send_next`; an exception there ends the listing with an error response to the client."""
-        try:
-            return self._send_next()
-        except Exception as error:
-            self.is_done = True
-            self._session.send_error(self._correlation_id, f"listing failed: {error}")
-            raise
-
-    def _send_next(self) -> bool:
-        """Send one entry, or end the listing; False when the client takes no more now."""
+    def _send(self) -> int:
+        """Send entries, or end the listing; return how much was done."""
         raise NotImplementedError
 
 
 class ListRecordingsSession(ListingSession):
-    """Descriptors of recordings from an id on, of all or of those that a function finds; the last response says that there are no more."""
+    """Descriptors of recordings; the last response says that there are no more."""
 
-    def __init__(
-        self,
-        core: ArchiveCore,
-        session: ControlSession,
-        correlation_id: int,
-        *,
-        from_recording_id: int,
-        count: int,
-        find: Callable[[int, int], list[int]],
-    ) -> None:
-        """`find(recording_id, count)` returns the ids of up to `count` recordings from that id on, in order."""
+    def __init__(self, catalog: Catalog, session: ControlSession, correlation_id: int, listing: DescriptorListing) -> None:
         super().__init__(session, correlation_id)
-        self._core = core
-        self._next_id = from_recording_id
-        self._left = count
-        self._find = find
-        self._found: list[int] = []
+        self._catalog = catalog
+        self._listing = listing
 
-    def _send_next(self) -> bool:
-        if self._left <= 0:
+    def _send(self) -> int:
+        listing = self._listing
+        scanned = self._session.send_descriptors(listing, self._catalog.index, self._catalog.data)
+        if listing.is_exhausted:
+            self._session.send_recording_unknown(self._correlation_id, listing.next_id)
             self.is_done = True
-            return True
-        if not self._found:
-            self._found = self._find(self._next_id, min(self._left, _DESCRIPTORS_PER_CYCLE))
-        descriptor = self._core.catalog.descriptor(self._found[0]) if self._found else None
-        if descriptor is None:
-            self._session.send_recording_unknown(self._correlation_id, self._found[0] if self._found else self._next_id)
+        elif listing.left <= 0:
             self.is_done = True
-            return True
-        if not self._session.send_descriptor(self._correlation_id, descriptor):
-            return False
-        self._next_id = self._found.pop(0) + 1
-        self._left -= 1
-        self.is_done = self._left == 0
-        return True
+        return scanned
 
 
 class ListSubscriptionsSession(ListingSession):
@@ -122,7 +94,14 @@ class ListSubscriptionsSession(ListingSession):
             and request.channel in found.channel
         ]
 
+    def _send(self) -> int:
+        sent = 0
+        while not self.is_done and sent < _DESCRIPTORS_PER_CYCLE and self._send_next():
+            sent += 1
+        return sent
+
     def _send_next(self) -> bool:
+        """Send one descriptor, or end the listing; False when the client takes no more now."""
         if not self._matching:
             self._session.send_subscription_unknown(self._correlation_id)
             self.is_done = True
@@ -147,32 +126,29 @@ class Listings:
 
     def recordings(self, session: ControlSession, request: archive.ListRecordingsRequest) -> None:
         """List recordings from an id on."""
-        self._list(session, request.correlation_id, request.from_recording_id, request.record_count, self._core.catalog.ids_from)
+        head = session.descriptor_head(request.correlation_id)
+        self._list(session, request.correlation_id, DescriptorListing(head, request.from_recording_id, request.record_count))
 
     def recordings_for_uri(self, session: ControlSession, request: archive.ListRecordingsForUriRequest) -> None:
         """List recordings of a stream whose channel holds a text."""
-        fragment = _octets(request.channel)
-
-        def find(recording_id: int, count: int) -> list[int]:
-            return self._core.catalog.find_from(recording_id, count, request.stream_id, fragment)
-
-        self._list(session, request.correlation_id, request.from_recording_id, request.record_count, find)
+        listing = DescriptorListing(
+            session.descriptor_head(request.correlation_id),
+            request.from_recording_id,
+            request.record_count,
+            stream_id=request.stream_id,
+            channel_fragment=_octets(request.channel),
+        )
+        self._list(session, request.correlation_id, listing)
 
     def recording(self, session: ControlSession, request: archive.ListRecordingRequest) -> None:
         """Send the descriptor of one recording."""
         _check_free(session)
-        if not self._core.catalog.has_recording(request.recording_id):
-            session.send_recording_unknown(request.correlation_id, request.recording_id)
+        recording_id = request.recording_id
+        if not self._core.catalog.has_recording(recording_id):
+            session.send_recording_unknown(request.correlation_id, recording_id)
             return
-        listing = ListRecordingsSession(
-            self._core,
-            session,
-            request.correlation_id,
-            from_recording_id=request.recording_id,
-            count=1,
-            find=lambda recording_id, _count: [recording_id],
-        )
-        self._begin(session, listing)
+        head = session.descriptor_head(request.correlation_id)
+        self._list(session, request.correlation_id, DescriptorListing(head, recording_id, 1, end_id=recording_id + 1))
 
     def subscriptions(self, session: ControlSession, request: archive.ListRecordingSubscriptionsRequest) -> None:
         """List the subscriptions that are recorded."""
@@ -204,12 +180,9 @@ class Listings:
         self._core.catalog.change_channel(request.recording_id, stripped, request.channel)
         session.send_ok(request.correlation_id)
 
-    def _list(
-        self, session: ControlSession, correlation_id: int, from_recording_id: int, count: int, find: Callable[[int, int], list[int]]
-    ) -> None:
+    def _list(self, session: ControlSession, correlation_id: int, listing: DescriptorListing) -> None:
         _check_free(session)
-        listing = ListRecordingsSession(self._core, session, correlation_id, from_recording_id=from_recording_id, count=count, find=find)
-        self._begin(session, listing)
+        self._begin(session, ListRecordingsSession(self._core.catalog, session, correlation_id, listing))
 
     def _begin(self, session: ControlSession, listing: ListingSession) -> None:
         session.active_listing = listing

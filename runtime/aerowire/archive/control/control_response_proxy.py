@@ -61,8 +61,6 @@ _FAILURES = {
     MAX_POSITION_EXCEEDED: SendResult.AT_MAX_POSITION,
 }
 
-# What of a stored descriptor is behind the two ids of a message: from the recording's id on.
-DESCRIPTOR_CONTENT_OFFSET = RecordingDescriptorDecoder.RECORDING_ID_ENCODING_OFFSET
 _DESCRIPTOR_HEAD = Struct("<HHHHqq")
 _DESCRIPTOR_HEADER = (
     RecordingDescriptorDecoder.SBE_BLOCK_LENGTH,
@@ -124,7 +122,7 @@ class ControlResponseProxy:
         ).encode()
 
     def descriptor_head(self, session_id: int, correlation_id: int) -> bytes:
-        """Return what stands before the content of a stored descriptor, from DESCRIPTOR_CONTENT_OFFSET on, in a message."""
+        """Return what stands in a message before the content of a stored descriptor, which begins with the recording's id."""
         return _DESCRIPTOR_HEAD.pack(*_DESCRIPTOR_HEADER, session_id, correlation_id)
 
     def send(self, publication: ResponsePublication, *parts: Buffer) -> SendResult:
@@ -134,15 +132,20 @@ class ControlResponseProxy:
             if position > 0:
                 self._note(parts[0])
                 return SendResult.SENT
-            failure = _FAILURES.get(position)
-            if failure is not None:
-                return failure
+            result = result_of(position)
+            if result is not SendResult.BLOCKED:
+                return result
         return SendResult.BLOCKED
 
     def _note(self, message: Buffer) -> None:
         view = memoryview(message)
         _, template_id, _, _ = HEADER.unpack(view, 0)
         self._events.message(template_id, view)
+
+
+def result_of(refusal: int) -> SendResult:
+    """Return the outcome of a send that a publication has refused, by what its offer returned."""
+    return _FAILURES.get(refusal, SendResult.BLOCKED)
 
 
 def _ascii(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
-from aerowire.archive.control.control_response_proxy import DESCRIPTOR_CONTENT_OFFSET, SendResult
+from aerowire.archive.control.control_response_proxy import SendResult, result_of
 from aerowire.archive.control.session_machine import (
     AUTHENTICATION_REJECTED,
     RESPONSE_NOT_CONNECTED,
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from aerowire.archive.control.authentication import Authenticator
     from aerowire.archive.control.control_response_proxy import ControlResponseProxy
     from aerowire.archive.control.cycle_time import CycleTime
+    from aerowire.archive.control.descriptor_listing import DescriptorListing
     from aerowire.archive.control.retried_request import RetriedRequest
+    from aerowire.archive.files.catalog_index import CatalogIndex
     from aerowire.client.handles.counter import Counter
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.publications.publication import ExclusivePublication
@@ -186,13 +188,26 @@ class ControlSession:
         """Send a recording signal, which the correlation id of its request accompanies."""
         self._send(self._proxy.signal(self.session_id, correlation_id, recording_id, subscription_id, position, signal))
 
-    def send_descriptor(self, correlation_id: int, descriptor: Buffer) -> bool:
-        """Send a stored descriptor; False when it is to be sent again later, or the session has ended."""
-        head = self._proxy.descriptor_head(self.session_id, correlation_id)
-        return self._try_send(head, memoryview(descriptor)[DESCRIPTOR_CONTENT_OFFSET:])
+    def descriptor_head(self, correlation_id: int) -> bytes:
+        """Return what the messages of a listing begin with."""
+        return self._proxy.descriptor_head(self.session_id, correlation_id)
+
+    def send_descriptors(self, listing: DescriptorListing, index: CatalogIndex, data: Buffer) -> int:
+        """Send the descriptors that come next in a listing, if nothing waits before them; return how many recordings were looked at.
+
+        The listing says whether it is done. Raises MessageTooLongError.
+        """
+        if self._waiting or self._publication is None:
+            return 0
+        scanned = listing.send(self._publication, index, data)
+        if listing.sent:
+            self.machine.on_sent()
+        if listing.refusal:
+            self._on_refused(result_of(listing.refusal))
+        return scanned
 
     def send_subscription_descriptor(self, correlation_id: int, subscription_id: int, stream_id: int, channel: str) -> bool:
-        """Send the descriptor of a recording subscription; False as for `send_descriptor`."""
+        """Send the descriptor of a recording subscription; False when it is to be sent again later, or the session has ended."""
         return self._try_send(self._proxy.subscription_descriptor(self.session_id, correlation_id, subscription_id, stream_id, channel))
 
     def _send_response(self, correlation_id: int, relevant_id: int, code: ControlResponseCode, text: str = "") -> None:
@@ -218,11 +233,14 @@ class ControlSession:
         if result is SendResult.SENT:
             self.machine.on_sent()
             return True
+        self._on_refused(result)
+        return False
+
+    def _on_refused(self, result: SendResult) -> None:
         if result is SendResult.BLOCKED:
             self.machine.on_blocked(self._time.now_ms)
         else:
             self.abort(_ENDED_BY[result])
-        return False
 
     def _send_waiting(self) -> int:
         count = 0

@@ -123,6 +123,16 @@ class Catalog:
         return self._file.sync_level
 
     @property
+    def index(self) -> CatalogIndex:
+        """Where the valid recordings are in `data`, until the next change of the catalog."""
+        return self._index
+
+    @property
+    def data(self) -> bytearray:
+        """The bytes of the file, until the next change of the catalog."""
+        return self._file.data
+
+    @property
     def next_recording_id(self) -> int:
         return self._next_recording_id
 
@@ -159,20 +169,11 @@ class Catalog:
         """Return up to `count` ids of recordings, ascending, from a given one on."""
         return self._index.ids_from(recording_id, count)
 
-    def descriptor(self, recording_id: int) -> bytes | None:
-        """Return the RecordingDescriptor of a recording as messages carry it, with its padding and without a message header; or None."""
-        offset = self._index.offset_of(recording_id)
-        return None if offset < 0 else bytes(self._file.data[offset + ENTRY_HEADER_LENGTH : self._end_of(offset)])
-
     def find_last(self, minimum_id: int, session_id: int, stream_id: int, channel_fragment: bytes) -> int:
         """Return the highest id, `minimum_id` at least, of a recording of a stream with the fragment in its original channel; else -1."""
         if minimum_id < 0:
             return NULL_RECORDING_ID
         return self._index.find_last(self._file.data, minimum_id, session_id, stream_id, channel_fragment)
-
-    def find_from(self, minimum_id: int, count: int, stream_id: int, channel_fragment: bytes) -> list[int]:
-        """Return up to `count` ids, ascending, from a given one on, as `find_last` would find them."""
-        return self._index.find_from(self._file.data, minimum_id, count, stream_id, channel_fragment)
 
     def start_position(self, recording_id: int) -> int:
         """Return where a recording begins. Raises KeyError where there is none."""

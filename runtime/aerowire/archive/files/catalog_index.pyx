@@ -46,10 +46,10 @@ cdef class CatalogIndex:
     """Ids of valid recordings and the offsets of their entries. Invariant: ids ascend."""
 
     def __dealloc__(self):
-        free(self._rows)
+        free(self.rows)
 
     def __len__(self):
-        return self._count
+        return self.count
 
     def scan(self, const uint8_t[::1] data, int64_t first, bint is_legacy):
         """Add the valid entries of a catalog whose first one is at an offset; return the CatalogScan.
@@ -89,81 +89,65 @@ cdef class CatalogIndex:
 
     def add(self, int64_t recording_id, int64_t offset) -> None:
         """Add a recording, whose id is above all others. Raises ValueError for another one."""
-        if recording_id < 0 or (self._count and recording_id <= self._rows[self._count - 1].recording_id):
+        if recording_id < 0 or (self.count and recording_id <= self.rows[self.count - 1].recording_id):
             raise ValueError(f"recording {recording_id} is not above the last one")
-        if self._count == self._capacity and not grow(<void**>&self._rows, &self._capacity, sizeof(IndexRow), ROWS_MAX):
-            raise MemoryError(f"no room for more than {self._count} recordings")
-        self._rows[self._count].recording_id = recording_id
-        self._rows[self._count].offset = offset
-        self._count += 1
+        if self.count == self._capacity and not grow(<void**>&self.rows, &self._capacity, sizeof(IndexRow), ROWS_MAX):
+            raise MemoryError(f"no room for more than {self.count} recordings")
+        self.rows[self.count].recording_id = recording_id
+        self.rows[self.count].offset = offset
+        self.count += 1
 
     def remove(self, int64_t recording_id) -> int:
         """Remove a recording; return the offset of its entry, -1 where there is none."""
-        cdef int row = row_from(self, recording_id)
+        cdef int row = self.row_from(recording_id)
         cdef int64_t offset
-        if row == self._count or self._rows[row].recording_id != recording_id:
+        if row == self.count or self.rows[row].recording_id != recording_id:
             return -1
-        offset = self._rows[row].offset
-        self._count -= 1
-        memmove(&self._rows[row], &self._rows[row + 1], <size_t>(self._count - row) * sizeof(IndexRow))
+        offset = self.rows[row].offset
+        self.count -= 1
+        memmove(&self.rows[row], &self.rows[row + 1], <size_t>(self.count - row) * sizeof(IndexRow))
         return offset
 
     def offset_of(self, int64_t recording_id) -> int:
         """Return the offset of a recording's entry, -1 where there is none."""
-        cdef int row = row_from(self, recording_id)
-        return self._rows[row].offset if row < self._count and self._rows[row].recording_id == recording_id else -1
+        cdef int row = self.row_from(recording_id)
+        return self.rows[row].offset if row < self.count and self.rows[row].recording_id == recording_id else -1
 
     def ids_from(self, int64_t recording_id, int64_t count) -> list[int]:
         """Return up to `count` ids in ascending order, from a given one on."""
-        cdef int row = row_from(self, recording_id)
-        cdef int end = <int>min(<int64_t>self._count, row + max(count, 0))
-        return [self._rows[index].recording_id for index in range(row, end)]
+        cdef int row = self.row_from(recording_id)
+        cdef int end = <int>min(<int64_t>self.count, row + max(count, 0))
+        return [self.rows[index].recording_id for index in range(row, end)]
 
     def find_last(self, const uint8_t[::1] data, int64_t minimum_id, int32_t session_id, int32_t stream_id, const uint8_t[::1] fragment):
         """Return the highest id, `minimum_id` at least, of a recording with these ids and a fragment in its original channel; else -1."""
-        cdef int row = self._count - 1
+        cdef int row = self.count - 1
         cdef const uint8_t* descriptor
         cdef const uint8_t* sought = &fragment[0] if fragment.shape[0] else NULL
         cdef int64_t found = -1
         with nogil:
-            while row >= 0 and self._rows[row].recording_id >= minimum_id and found < 0:
-                descriptor = &data[self._rows[row].offset + RECORDING_DESCRIPTOR_HEADER_BLOCK_LENGTH]
+            while row >= 0 and self.rows[row].recording_id >= minimum_id and found < 0:
+                descriptor = &data[self.rows[row].offset + RECORDING_DESCRIPTOR_HEADER_BLOCK_LENGTH]
                 if (recording_descriptor_session_id(descriptor) == session_id and recording_descriptor_stream_id(descriptor) == stream_id
                         and has_fragment(descriptor, sought, fragment.shape[0])):
-                    found = self._rows[row].recording_id
+                    found = self.rows[row].recording_id
                 row -= 1
         return found
 
-    def find_from(self, const uint8_t[::1] data, int64_t minimum_id, int64_t count, int32_t stream_id, const uint8_t[::1] fragment):
-        """Return up to `count` ids, ascending, from a given one on, of recordings of a stream with a fragment in their original channel."""
-        cdef int row = row_from(self, minimum_id)
-        cdef const uint8_t* descriptor
-        cdef const uint8_t* sought = &fragment[0] if fragment.shape[0] else NULL
-        found = []
-        while row < self._count and len(found) < count:
-            descriptor = &data[self._rows[row].offset + RECORDING_DESCRIPTOR_HEADER_BLOCK_LENGTH]
-            if recording_descriptor_stream_id(descriptor) == stream_id and has_fragment(descriptor, sought, fragment.shape[0]):
-                found.append(self._rows[row].recording_id)
-            row += 1
-        return found
-
-
-cdef int row_from(CatalogIndex index, int64_t recording_id) noexcept:
-    # The row of the first recording with this id or a higher one.
-    cdef int low = 0
-    cdef int high = index._count
-    cdef int middle
-    while low < high:
-        middle = (low + high) // 2
-        if index._rows[middle].recording_id < recording_id:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    cdef int row_from(self, int64_t recording_id) noexcept nogil:
+        cdef int low = 0
+        cdef int high = self.count
+        cdef int middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.rows[middle].recording_id < recording_id:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
 
 cdef int64_t entry_end(const uint8_t* entry, int64_t offset, int64_t limit, bint is_legacy) noexcept nogil:
-    # Where an entry ends that begins at an offset; -1 where its length cannot be.
     cdef int64_t length = recording_descriptor_header_length(entry)
     cdef int64_t end = offset + (CATALOG_LEGACY_ENTRY_LENGTH if is_legacy else RECORDING_DESCRIPTOR_HEADER_BLOCK_LENGTH + length)
     return -1 if length < RECORDING_DESCRIPTOR_BLOCK_LENGTH or end > limit else end
@@ -222,7 +206,6 @@ cdef inline int64_t text_length(const uint8_t* at) noexcept nogil:
 
 
 cdef bint has_fragment(const uint8_t* descriptor, const uint8_t* fragment, int64_t length) noexcept nogil:
-    # Whether the original channel of an indexed entry, whose texts lie within it, contains a fragment.
     cdef const uint8_t* channel = descriptor + RECORDING_DESCRIPTOR_BLOCK_LENGTH
     cdef int64_t left
     cdef const uint8_t* found
