@@ -73,3 +73,14 @@ def test_a_new_command_never_passes_a_waiting_one() -> None:
     assert counter.value == 2
     assert proxy.flush() == 2
     assert agent.queue == proxy.made[2:]
+
+
+def test_each_command_that_reaches_the_agent_wakes_its_thread() -> None:
+    agent, found = SmallAgent(), []
+    proxy = AgentProxy(cast(Any, agent), wake=lambda: found.append(len(agent.queue)))
+    for number in range(3):
+        proxy.put(AgentCommand(number))
+    assert found == [1, 2]
+    agent.queue.clear()
+    assert proxy.flush() == 1
+    assert found == [1, 2, 1]

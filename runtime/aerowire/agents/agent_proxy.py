@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,12 +21,13 @@ class AgentProxy:
     Invariant: while `_waiting` is not empty, nothing goes past it.
     """
 
-    __slots__ = ("_agent", "_failed_offers", "_waiting")
+    __slots__ = ("_agent", "_failed_offers", "_waiting", "_wake")
 
-    def __init__(self, agent: QueuedAgent, failed_offers: Counter | None = None) -> None:
-        """`failed_offers` counts the commands that the agent had no room for."""
+    def __init__(self, agent: QueuedAgent, failed_offers: Counter | None = None, *, wake: Callable[[], object] | None = None) -> None:
+        """`failed_offers` counts the commands that the agent had no room for; `wake` ends the sleep of the agent's thread, if it sleeps."""
         self._agent = agent
         self._failed_offers = failed_offers
+        self._wake = wake
         self._waiting: deque[AgentCommand] = deque()
 
     @property
@@ -40,13 +42,18 @@ class AgentProxy:
             if self._failed_offers is not None:
                 self._failed_offers.increment()
         else:
-            self._agent.put(command)
+            self._put(command)
 
     def flush(self) -> int:
         """Release the objects of commands that were taken, then send waiting commands while there is room; return how many were sent."""
         self._agent.forget_taken()
         count = 0
         while self._waiting and self._agent.free_commands > 0:
-            self._agent.put(self._waiting.popleft())
+            self._put(self._waiting.popleft())
             count += 1
         return count
+
+    def _put(self, command: AgentCommand) -> None:
+        self._agent.put(command)
+        if self._wake is not None:
+            self._wake()

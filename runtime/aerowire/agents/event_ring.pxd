@@ -75,3 +75,6 @@ cdef class EventRing:
     cdef int answered(self, object subject) except -1
     @cython.final
     cdef bint has_event(self) noexcept nogil
+    # Sleep until something is published or signalled, at most so long, and forget the signal; an event may be there all the same.
+    @cython.final
+    cdef void rest(self, int64_t timeout_ns) noexcept nogil

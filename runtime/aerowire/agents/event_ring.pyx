@@ -85,6 +85,11 @@ cdef class EventRing:
         return self._capacity > 0 and load_acquire_i64(&self.record_at(self._head).sequence) == self._head + 1
 
     @cython.final
+    cdef void rest(self, int64_t timeout_ns) noexcept nogil:
+        self._wakeup.wait_ns_nogil(timeout_ns)
+        self._wakeup.forget()
+
+    @cython.final
     cdef int hold(self, object subject) except -1:
         entry = self._held.setdefault(id(subject), [subject, 0])
         entry[1] += 1

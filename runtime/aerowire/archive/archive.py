@@ -172,7 +172,7 @@ class Archive:
         )
         names = _THREAD_NAMES[self._context.thread_naming]
         for role, agents in groups.items():
-            idle = self._context.new_idle_strategy("conductor" if role == "shared" else role)
+            idle = parts.idles["recorder" if role == "shared" else role]
             factory = self._context.thread_factory(role)
             self._runners.append(threads.new_runner(agents, clock, idle, role_name=names[role], thread_factory=factory))
         on_error, factory = parts.conductor.core.errors.record, self._context.thread_factory("conductor")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerowire.agents.error_recorder import ErrorRecorder
+from aerowire.agents.woken_idle import WokenIdleStrategy
 from aerowire.archive.agents.agent_events import AgentEvents
 from aerowire.archive.agents.agent_proxies import RecorderProxy, ReplayerProxy
 from aerowire.archive.agents.conductor_sleeper import ConductorSleeper
@@ -25,6 +26,7 @@ from aerowire.archive.conductor.driver_resources import CONDUCTOR, RECORDER, REP
 from aerowire.archive.conductor.duty_cycle import DutyCycleTracker
 from aerowire.archive.conductor.recording_events_proxy import RecordingEventsProxy
 from aerowire.archive.conductor.sessions import SessionList
+from aerowire.archive.context import ArchiveThreadingMode
 from aerowire.archive.control.archive_events import ArchiveEvents
 from aerowire.archive.control.cycle_time import CycleTime
 from aerowire.archive.files.catalog import Catalog
@@ -84,6 +86,8 @@ class ArchiveParts:
     files: ArchiveFiles
     aeron: Aeron
     sleeper: ConductorSleeper
+    idles: dict[str, WokenIdleStrategy]
+    """How the threads of recorder and replayer idle, one strategy for both in a shared one."""
 
     @property
     def archive_id(self) -> int:
@@ -228,6 +232,7 @@ class ArchiveBuild:
         replayer_cycles = _cycles(found, REPLAYER, context.replayer_cycle_threshold_ns)
         recorder = Recorder(agent_events, ports.clock, _totals(found, "RECORDER", "WRITE"), recorder_cycles)
         replayer = Replayer(agent_events, ports.clock, _totals(found, "REPLAYER", "READ"), replayer_cycles)
+        idles = _idle_strategies(context)
         directory = context.archive_path
         core = ArchiveCore(
             context=context,
@@ -240,8 +245,8 @@ class ArchiveBuild:
             time=CycleTime(ports.clock.now_ns(), ports.clock.now_ms()),
             sessions=SessionList(errors.record),
             agent_events=agent_events,
-            recorder=RecorderProxy(recorder),
-            replayer=ReplayerProxy(replayer),
+            recorder=RecorderProxy(recorder, wake=idles["recorder"].wake),
+            replayer=ReplayerProxy(replayer, wake=idles["replayer"].wake),
             recording_settings=RecordingSettings(
                 ports.files,
                 directory,
@@ -270,13 +275,20 @@ class ArchiveBuild:
         )
         mark_file.signal_ready(ports.clock.now_ms())
         self._events.note(ArchiveEventCode.START, version=VERSION)
-        return ArchiveParts(conductor, recorder, replayer, self.files, self._aeron, sleeper)
+        return ArchiveParts(conductor, recorder, replayer, self.files, self._aeron, sleeper, idles)
 
 
 def invokers_of(context: ArchiveContext, aeron: Aeron) -> list[Invoker]:
     """Return what does the work of client and driver, where the archive is to do it."""
     found = [context.media_driver_invoker, aeron.conductor_agent_invoker]
     return [invoker for invoker in found if invoker is not None]
+
+
+def _idle_strategies(context: ArchiveContext) -> dict[str, WokenIdleStrategy]:
+    """Return how the threads of recorder and replayer idle, by their names; a shared thread does so as the conductor."""
+    if context.threading_mode is ArchiveThreadingMode.DEDICATED:
+        return {role: WokenIdleStrategy(context.new_idle_strategy(role)) for role in ("recorder", "replayer")}
+    return dict.fromkeys(("recorder", "replayer"), WokenIdleStrategy(context.new_idle_strategy("conductor")))
 
 
 def _cycles(found: DriverResources, agent: str, threshold_ns: int) -> CycleCounters | None:

@@ -8,5 +8,7 @@ cdef class IdleStrategy:
     cdef object arguments               # of the constructor
 
     cdef void idle(self, int work_count) noexcept nogil     # work_count > 0 resets; Python: strategy(work_count)
+    # As `idle`, but for the sleep: returns for how many ns the caller is to sleep now, 0 for not at all.
+    cdef int64_t step(self, int work_count) noexcept nogil
     cdef void reset(self) noexcept nogil
     cdef IdleStrategy fresh(self)                           # another of the same parameters, for another thread

@@ -33,7 +33,12 @@ cdef class IdleStrategy:
     """`strategy(work_count)` idles when work_count is 0 and starts over when it is positive."""
 
     cdef void idle(self, int work_count) noexcept nogil:
-        pass
+        cdef int64_t rest_ns = self.step(work_count)
+        if rest_ns > 0:
+            sleep_ns(rest_ns)
+
+    cdef int64_t step(self, int work_count) noexcept nogil:
+        return 0
 
     cdef void reset(self) noexcept nogil:
         pass
@@ -72,9 +77,10 @@ cdef class BusySpinIdleStrategy(IdleStrategy):
         self.alias = "spin"
         self.arguments = ()
 
-    cdef void idle(self, int work_count) noexcept nogil:
+    cdef int64_t step(self, int work_count) noexcept nogil:
         if work_count <= 0:
             cpu_relax()
+        return 0
 
 
 cdef class YieldingIdleStrategy(IdleStrategy):
@@ -84,9 +90,10 @@ cdef class YieldingIdleStrategy(IdleStrategy):
         self.alias = "yield"
         self.arguments = ()
 
-    cdef void idle(self, int work_count) noexcept nogil:
+    cdef int64_t step(self, int work_count) noexcept nogil:
         if work_count <= 0:
             sched_yield()
+        return 0
 
 
 cdef class SleepingIdleStrategy(IdleStrategy):
@@ -99,9 +106,8 @@ cdef class SleepingIdleStrategy(IdleStrategy):
         self._period_ns = _positive("sleep period", period_ns)
         self.arguments = (self._period_ns,)
 
-    cdef void idle(self, int work_count) noexcept nogil:
-        if work_count <= 0:
-            sleep_ns(self._period_ns)
+    cdef int64_t step(self, int work_count) noexcept nogil:
+        return self._period_ns if work_count <= 0 else 0
 
 
 cdef class SleepingMillisIdleStrategy(IdleStrategy):
@@ -114,9 +120,8 @@ cdef class SleepingMillisIdleStrategy(IdleStrategy):
         self._period_ns = _positive("sleep period", period_ms, INT64_MAX // NANOS_PER_MS) * NANOS_PER_MS
         self.arguments = (self._period_ns // NANOS_PER_MS,)
 
-    cdef void idle(self, int work_count) noexcept nogil:
-        if work_count <= 0:
-            sleep_ns(self._period_ns)
+    cdef int64_t step(self, int work_count) noexcept nogil:
+        return self._period_ns if work_count <= 0 else 0
 
 
 cdef class BackoffIdleStrategy(IdleStrategy):
@@ -147,7 +152,8 @@ cdef class BackoffIdleStrategy(IdleStrategy):
         self._yields = 0
         self._park_ns = self._park_min_ns
 
-    cdef void idle(self, int work_count) noexcept nogil:
+    cdef int64_t step(self, int work_count) noexcept nogil:
+        cdef int64_t rest_ns = 0
         if work_count > 0:
             self.reset()
         elif self._spins < self._spins_max:
@@ -157,8 +163,9 @@ cdef class BackoffIdleStrategy(IdleStrategy):
             self._yields += 1
             sched_yield()
         else:
-            sleep_ns(self._park_ns)
+            rest_ns = self._park_ns
             self._park_ns = min(self._park_ns << 1, self._park_max_ns)
+        return rest_ns
 
 
 # What a controllable strategy can be told. Aeron (Agrona): ControllableIdleStrategy.
@@ -202,19 +209,20 @@ cdef class ControllableIdleStrategy(IdleStrategy):
             other._status = self._status
         return other
 
-    cdef void idle(self, int work_count) noexcept nogil:
+    cdef int64_t step(self, int work_count) noexcept nogil:
         cdef int64_t status
         if work_count > 0:
-            return
+            return 0
         status = 0 if self._status == NULL else load_relaxed_i64(self._status)
         if status == _NOOP:
-            return
+            return 0
         if status == _BUSY_SPIN:
             cpu_relax()
         elif status == _YIELD:
             sched_yield()
         else:
-            sleep_ns(PARK_NS)
+            return PARK_NS
+        return 0
 
 
 cdef int64_t _positive(str what, object value, int64_t most=INT64_MAX) except -1:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+
 from aerowire.archive.agents.agent_events import AgentEvents
 from aerowire.archive.agents.conductor_sleeper import ConductorSleeper
-from aerowire.base.idle import BackoffIdleStrategy, SleepingIdleStrategy
+from aerowire.base.idle import BackoffIdleStrategy, SleepingIdleStrategy, SleepingMillisIdleStrategy
 from aerowire.client import Aeron
 from aerowire.codecs.flyweights.cnc import BroadcastTrailerDecoder
 from aerowire.system.clock import SystemClock
@@ -71,6 +73,26 @@ def test_an_event_of_an_agent_ends_it(archive: ArchiveHost) -> None:
     archive.ended(recorded.session)
     sleep.sleeper.sleep(1_000_000)
     assert sleep.sleeper.take_slept_ns() >= 1_000_000
+
+
+def test_an_event_of_an_agent_and_a_wake_up_end_a_park_that_goes_on(archive: ArchiveHost) -> None:
+    sleeper = ConductorSleeper(SleepingMillisIdleStrategy(60_000), SystemClock(), archive.events, Sleep().to_clients)
+    sleeper.has_answers()
+    recorded = archive.record()
+    archive.to_recorder.stop(recorded.session)
+
+    def end_recording() -> None:
+        for _ in range(10):
+            archive.invoker.invoke()  # type: ignore[union-attr]
+
+    for happen in (end_recording, sleeper.wake):
+        thread = threading.Thread(target=sleeper.sleep, args=(LIMIT_NS,), daemon=True)
+        thread.start()
+        thread.join(0.01)
+        happen()
+        thread.join(SHORT_S)
+        assert not thread.is_alive()
+        archive.events.poll()
 
 
 def test_a_request_ends_it(client: Aeron) -> None:

@@ -27,6 +27,7 @@ cdef class ConductorSleeper:
     cdef WatchedImage* _watched         # one of each image
     cdef int _watched_count
     cdef int32_t _woken
+    cdef bint _is_precise               # the thread's sleeps end in time
     cdef int64_t _slept_ns
 
     cdef int _note_frames(self) except -1

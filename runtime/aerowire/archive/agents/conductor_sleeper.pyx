@@ -14,10 +14,11 @@ from aerowire.ipc.counters cimport counter_get
 from aerowire.logbuffer.descriptor cimport index_by_position
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_release_i32
 from aerowire.memory.region cimport BufferView, borrow
+from aerowire.system.thread_rest cimport aw_precise_sleep
 
 
 cdef class ConductorSleeper:
-    """Sleeps by an idle strategy, between whose steps it looks for work.
+    """Sleeps by an idle strategy, between whose steps it looks for work; an event of an agent ends a step.
 
     Changed by: the conductor's thread; any thread may `wake`.  Invariant: each of `_watched` is of the image in the same place of `_images`,
     which keeps its memory.
@@ -73,6 +74,7 @@ cdef class ConductorSleeper:
     def wake(self):
         """Let the sleep that goes on, or the next one, end. Any thread."""
         store_release_i32(&self._woken, 1)
+        self._events.signal()
 
     def start_over(self):
         """Idle briefly at first the next time: there was work."""
@@ -94,9 +96,15 @@ cdef class ConductorSleeper:
 
     cdef void _sleep(self, int64_t timeout_ns) noexcept nogil:
         cdef int64_t deadline_ns = self._clock.nano_time() + timeout_ns
+        cdef int64_t rest_ns
+        if not self._is_precise:
+            aw_precise_sleep()
+            self._is_precise = True
         # What has come since the conductor looked is not to wait for a park.
         while timeout_ns <= 0 or not self._has_work():
-            self._strategy.idle(0)
+            rest_ns = self._strategy.step(0)
+            if rest_ns > 0:
+                self._events.rest(rest_ns)
             if self._clock.nano_time() >= deadline_ns:
                 break
         store_release_i32(&self._woken, 0)
