@@ -63,6 +63,15 @@ def test_it_idles_once_when_there_is_no_time() -> None:
     assert sleeper.take_slept_ns() >= 3_000_000
 
 
+def test_a_park_that_becomes_longer_is_short_after_work() -> None:
+    minute_ns = 60_000_000_000
+    sleeper = ConductorSleeper(BackoffIdleStrategy(0, 0, minute_ns, minute_ns), SystemClock(), AgentEvents(), Sleep().to_clients)
+    sleeper.start_over()
+    with no_longer_than(SHORT_S, "it parks as long as the strategy says"):
+        for _ in range(10):
+            sleeper.sleep(0)
+
+
 def test_an_event_of_an_agent_ends_it(archive: ArchiveHost) -> None:
     sleep = Sleep(archive.events)
     recorded = archive.record()

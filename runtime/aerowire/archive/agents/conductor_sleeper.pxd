@@ -18,6 +18,8 @@ cdef class ConductorSleeper:
     """ConductorSleeper(strategy, clock, events, to_clients). The conductor's thread, but for `wake`."""
 
     cdef IdleStrategy _strategy
+    cdef bint _parks_longer             # from one step to the next
+    cdef int64_t _quiet_since_ns        # when there was work
     cdef ClockPort _clock
     cdef AgentEvents _events
     cdef object _answers_hold
