@@ -176,7 +176,9 @@ class ArchiveConductor(Agent):
                 self.stage = ArchiveStage.CLOSING
             return 0
         try:
-            work = sum(invoker.invoke() for invoker in self._invokers)
+            work = 0
+            for invoker in self._invokers:
+                work += invoker.invoke()
             if self._sleeper.has_answers() or self._handled:  # what was handled last may not have been all
                 self._handled = self.core.aeron.service()
                 work += self._handled

@@ -69,6 +69,7 @@ _ORDER = (
     *("media-rcv-ts-offset", "channel-rcv-ts-offset", "channel-snd-ts-offset"),
     *("response-endpoint", "response-correlation-id", "stream-id"),
 )
+_PLACES: Mapping[str, int] = {key: place for place, key in enumerate(_ORDER)}
 # The room that a descriptor has for both channels of a recording, beside its source's identity.
 _SOURCE_IDENTITY_LENGTH = 256
 _CHANNELS_LENGTH_MAX = MESSAGE_LENGTH_MAX - RecordingDescriptorDecoder.SBE_BLOCK_LENGTH - _SOURCE_IDENTITY_LENGTH
@@ -158,8 +159,8 @@ def response_endpoint_of(control_channel: str) -> str:
 
 
 def _stripped(uri: ChannelUri) -> dict[str, str]:
-    return {key: form(key, uri.parameters[key]) for key, form in _KEPT.items() if key in uri}
+    return {key: _KEPT[key](key, text) for key, text in uri.parameters.items() if key in _KEPT}
 
 
 def _built(uri: ChannelUri, parameters: Mapping[str, str]) -> str:
-    return str(ChannelUri(uri.media, {key: parameters[key] for key in _ORDER if key in parameters}))
+    return str(ChannelUri(uri.media, {key: parameters[key] for key in sorted(parameters, key=_PLACES.__getitem__)}))

@@ -51,7 +51,7 @@ class ControlSessions:
         self._subscriptions = subscriptions
         self._on_images = on_images
         self._images: set[Image] = set()
-        self._seen: list[tuple[Image, ...]] = []
+        self._seen: list[tuple[Image, ...] | None] = [None for _ in subscriptions]
         self._proxy = ControlResponseProxy(core.events, PROTOCOL_VERSION)
         self._next_session_id = core.ports.random.below(_FIRST_SESSION_ID_MAX)
         self._tokens = tokens
@@ -155,10 +155,13 @@ class ControlSessions:
 
     def _look_at_images(self) -> None:
         """End the sessions of images that have gone."""
-        seen = [subscription.images for subscription in self._subscriptions]
-        if len(seen) == len(self._seen) and all(now is before for now, before in zip(seen, self._seen, strict=True)):
-            return
-        self._seen = seen
+        for subscription, before in zip(self._subscriptions, self._seen, strict=True):
+            if subscription.images is not before:
+                self._change_images([subscription.images for subscription in self._subscriptions])
+                return
+
+    def _change_images(self, seen: list[tuple[Image, ...]]) -> None:
+        self._seen = [*seen]
         images = {image for found in seen for image in found}
         for image in self._images - images:
             self.adapter.abort_by_image(image)

@@ -69,6 +69,11 @@ class ArchiveEvents:
     def __init__(self, log: EventLog | None = None) -> None:
         self._log = log
 
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a log."""
+        return self._log is not None
+
     def message(self, template_id: int, message: bytes | memoryview) -> None:
         """A request has come, or a response or a signal was sent; `message` is the whole of it."""
         if self._log is None:

@@ -138,9 +138,10 @@ class ControlResponseProxy:
         return SendResult.BLOCKED
 
     def _note(self, message: Buffer) -> None:
-        view = memoryview(message)
-        _, template_id, _, _ = HEADER.unpack(view, 0)
-        self._events.message(template_id, view)
+        if self._events.is_on:
+            view = memoryview(message)
+            _, template_id, _, _ = HEADER.unpack(view, 0)
+            self._events.message(template_id, view)
 
 
 def result_of(refusal: int) -> SendResult:

@@ -41,6 +41,9 @@ RESPONSES_WAITING_MAX = 4096
 BYTES_WAITING_MAX = 1 << 20
 _RESPONSES_PER_CYCLE = 64
 
+# What a session does each cycle while it waits for others: it is no work.
+_TASKS_OF_WAITING = {SessionTask.OPEN, SessionTask.CHALLENGE}
+
 _ENDED_BY = {
     SendResult.NOT_CONNECTED: RESPONSE_NOT_CONNECTED,
     SendResult.CLOSED: "control response publication is closed",
@@ -132,7 +135,7 @@ class ControlSession:
         except Exception as error:
             self.abort(f"failed with exception: {error}")
             raise
-        return self._send_waiting() + (task not in {None, SessionTask.OPEN, SessionTask.CHALLENGE})
+        return self._send_waiting() + (task is not None and task not in _TASKS_OF_WAITING)
 
     def abort(self, reason: str) -> None:
         """End the session, and its listing with it."""

@@ -144,7 +144,7 @@ class SessionMachine:
 
     def on_sent(self) -> None:
         """A message of an authenticated session was sent."""
-        if self.state in {SessionState.AUTHENTICATED, SessionState.ACTIVE}:
+        if self._activity_deadline_ms is not None and self.state in {SessionState.AUTHENTICATED, SessionState.ACTIVE}:
             self._activity_deadline_ms = None
 
     def on_blocked(self, now_ms: int) -> None:
