@@ -55,7 +55,7 @@ def make() -> None:
     print("making an archive of Spark's classes (once, half a minute)", flush=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    _link_home(SPARK_HOME)
+    link_home(SPARK_HOME)
     try:
         _dump(java)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
@@ -92,7 +92,7 @@ def _run(*command: str, **variables: str) -> None:
     )
 
 
-def _link_home(home: Path) -> None:
+def link_home(home: Path) -> Path:
     """Make a home of Spark with everything but its Python."""
     spec = importlib.util.find_spec("pyspark")
     assert spec is not None
@@ -101,6 +101,7 @@ def _link_home(home: Path) -> None:
     home.mkdir()
     for name in ("bin", "sbin", "jars"):
         (home / name).symlink_to(Path(spec.origin).parent / name)
+    return home
 
 
 def train(scratch: Path) -> None:

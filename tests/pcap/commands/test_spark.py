@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -42,14 +42,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     code = main(["pcap", *arguments])
     printed = capsys.readouterr()
     return code, printed.out, printed.err
-
-
-@pytest.fixture(scope="module")
-def kept_session(spark: Any) -> Iterator[None]:
-    """Let the commands of this module share one session: each would open and stop its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(spark), "stop", lambda _: None)
-        yield
 
 
 @pytest.mark.spark
