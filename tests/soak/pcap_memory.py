@@ -25,8 +25,8 @@ from tests.support.spark_sessions import need_spark
 
 SEED = 21
 GIB, MIB = 1 << 30, 1 << 20
-LENGTHS = {Size.FULL: 5 * GIB, Size.SMALL: 64 * MIB}
-SPLITS = {Size.FULL: "128m", Size.SMALL: "8m"}
+LENGTHS = {Size.FULL: 5 * GIB, Size.SMALL: 32 * MIB}
+SPLITS = {Size.FULL: "128m", Size.SMALL: "4m"}
 # Of one process, its libraries included: those alone take a good 100 MiB.
 PEAK_MAX = {Size.FULL: 1_000_000_000, Size.SMALL: 400 * MIB}
 # At either size: the core holds some batches, whatever the file's length; its analysis a few bytes of each frame.

@@ -21,10 +21,10 @@ from tests.support.processes import free_port
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 RUNS = {Size.FULL: 5, Size.SMALL: 1}
 # Beside other work a round trip of processes that spin may take three turns of the scheduler, and as much processor time.
-ROUND_TRIPS = {Size.FULL: 200_000, Size.SMALL: 2_000}
-OTHER_ROUND_TRIPS = {Size.FULL: 20_000, Size.SMALL: 2_000}  # of pyzmq, and of bare sockets
-WARMUP = {Size.FULL: 20_000, Size.SMALL: 1_000}
-MESSAGES = {Size.FULL: 20_000_000, Size.SMALL: 2_000_000}
+ROUND_TRIPS = {Size.FULL: 200_000, Size.SMALL: 1_000}
+OTHER_ROUND_TRIPS = {Size.FULL: 20_000, Size.SMALL: 1_000}  # of pyzmq, and of bare sockets
+WARMUP = {Size.FULL: 20_000, Size.SMALL: 500}
+MESSAGES = {Size.FULL: 20_000_000, Size.SMALL: 1_000_000}
 # Of a datagram with 32 bytes of payload.
 FRAME_LENGTH = 64
 # Of every bar, what must be reached at this size.
