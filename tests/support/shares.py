@@ -47,8 +47,8 @@ DIVIDED = (
     "tests/tools/demo/test_demo.py",
     "tests/pcap/spark/test_submit.py",
 )
-# Each scenario has drivers of its own.
-SCENARIOS = "tests/interop/test_"
+# Each scenario has drivers and Archives of its own.
+SCENARIOS = ("tests/interop/test_", "tests/interop/archive/test_")
 # What runs longest is begun first, so that the others end beside it.
 FIRST = (
     *SPARK,
