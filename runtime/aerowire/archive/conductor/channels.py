@@ -90,9 +90,9 @@ def stripped_channel(uri: ChannelUri) -> str:
     return _built(uri, _stripped(uri))
 
 
-def check_listed(stripped: str, original: str) -> None:
-    """Raise ConfigurationError for channels of a recording whose descriptor no client could be sent."""
-    length = len(stripped) + len(original)
+def check_listed(stripped: str, original: str, source_identity: str = "") -> None:
+    """Raise ConfigurationError for texts of a recording whose descriptor no client could be sent."""
+    length = len(stripped) + len(original) + max(len(source_identity) - _SOURCE_IDENTITY_LENGTH, 0)
     if length > _CHANNELS_LENGTH_MAX:
         raise ConfigurationError(
             "the channel is too long for a descriptor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from aerowire.archive.conductor import archive_counters, channels
@@ -11,7 +12,6 @@ from aerowire.archive.control.control_session_adapter import ControlSessionAdapt
 from aerowire.archive.control.retried_request import RetriedRequest
 from aerowire.archive.control.session_machine import SESSION_CLOSED, SessionMachine, SessionState
 from aerowire.archive.protocol_version import PROTOCOL_VERSION
-from aerowire.base.errors import AerowireError
 from aerowire.client.subscriptions.assembler import FragmentAssembler
 from aerowire.codecs.flyweights.commands import REJECT_REASON_LENGTH_MAX
 from aerowire.codecs.flyweights.events import ArchiveEventCode
@@ -103,7 +103,6 @@ class ControlSessions:
             is_sparse=context.control_term_buffer_sparse,
             request_image_correlation_id=image.correlation_id,
         )
-        publication = RetriedRequest(lambda: core.aeron.async_add_exclusive_publication(channel, request.response_stream_id))
         session_id = self.next_id()
         client = f"sourceIdentity={image.source_identity} sessionId={image.session_id}"
         spec = archive_counters.control_session(core.archive_id, session_id, f"{request.client_info} {client}".strip())
@@ -112,6 +111,13 @@ class ControlSessions:
         def on_change(old: SessionState, new: SessionState, reason: str) -> None:
             core.events.state_change(ArchiveEventCode.CONTROL_SESSION_STATE_CHANGE, old, new, control_session_id=session_id, reason=reason)
 
+        with ExitStack() as begun:  # given up if the next step raises, as an authenticator of the user's may
+            publication = RetriedRequest(lambda: core.aeron.async_add_exclusive_publication(channel, request.response_stream_id))
+            begun.callback(publication.abandon)
+            counter = core.aeron.async_add_counter(spec.type_id, spec.label, key=spec.key)
+            begun.callback(counter.abandon)
+            context.authenticator.on_connect_request(session_id, request.encoded_credentials, core.time.now_ms)
+            begun.pop_all()
         session = ControlSession(
             session_id,
             request.correlation_id,
@@ -124,14 +130,13 @@ class ControlSessions:
             ),
             image=image,
             publication=publication,
-            counter=core.aeron.async_add_counter(spec.type_id, spec.label, key=spec.key),
+            counter=counter,
             proxy=self._proxy,
             authenticator=context.authenticator,
             time=core.time,
             invalid_version=invalid_version,
         )
         core.count(core.control_sessions, 1)
-        context.authenticator.on_connect_request(session_id, request.encoded_credentials, core.time.now_ms)
         return session
 
     def close(self) -> None:
@@ -149,8 +154,8 @@ class ControlSessions:
                 # The kind of the reason alone: what is behind it a client can make up.
                 self._report(f"WARN - {session} terminated: {reason}", ("session terminated", reason.partition(":")[0]))
                 session.image.async_reject(reason[:REJECT_REASON_LENGTH_MAX])
-        except AerowireError as error:  # the driver or the client has gone: there is nothing to give back
-            self._core.errors.record(error)
+        except Exception as error:  # the driver or the client has gone, or the authenticator has failed
+            self._core.errors.record(error, key=("control session closed", type(error)))
         self._core.count(self._core.control_sessions, -1)
 
     def _look_at_images(self) -> None:

@@ -50,6 +50,20 @@ class DeleteSegmentsSession:
         """Delete one file."""
         if not self._files or self._is_replayed():
             return 0
+        self._delete_next()
+        return 1
+
+    def abort(self, reason: str) -> None:
+        """Go on: the catalog has given the files up."""
+
+    def close(self) -> None:
+        """Delete what is left when the archive closes, and tell the client that the files are gone."""
+        while self._files:
+            self._delete_next()
+        self._on_done()
+        send_delete_signal(self._session, self._correlation_id, self._recording_id)
+
+    def _delete_next(self) -> None:
         name = self._files.popleft()
         try:
             self._core.ports.files.delete(self._core.directory / name)
@@ -57,15 +71,6 @@ class DeleteSegmentsSession:
             text = f"unable to delete segment file: {self._core.directory / name}: {error.actual}"
             self._core.errors.record(text, key=("unable to delete segment file", error.errno))
             self._session.send_error(self._correlation_id, text)
-        return 1
-
-    def abort(self, reason: str) -> None:
-        """Go on: the catalog has given the files up."""
-
-    def close(self) -> None:
-        """Tell the client that the files are gone."""
-        self._on_done()
-        send_delete_signal(self._session, self._correlation_id, self._recording_id)
 
 
 class Deletions:

@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from aerowire.archive.client.aeron_archive import AeronArchive
 from aerowire.archive.client.parameters import ReplayParams
 from aerowire.archive.client.replay_commands import session_id_of
+from aerowire.archive.conductor import channels
 from aerowire.archive.conductor.replication_channels import ReplicationChannels
 from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.archive.control.requests import NULL_VALUE, ExtendRecording
-from aerowire.base.errors import AerowireError, ArchiveError
+from aerowire.base.errors import AerowireError, ArchiveError, ConfigurationError
 from aerowire.codecs.flyweights.archive import RecordingSignal, SourceLocation
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.events import ArchiveEventCode
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
-from aerowire.recordings.catalog_entry import RecordingEntry
+from aerowire.recordings.catalog_entry import RecordingEntry, implausible_fields
 
 if TYPE_CHECKING:
     from aerowire.archive.client.descriptors import RecordingDescriptor
@@ -187,8 +188,9 @@ class ReplicationSession:
             raise RequestRefusedError(
                 f"Replication fileIoMaxLength ({request.file_io_max_length}) is less than than the recording mtuLength ({found.mtu_length})"
             )
-        self._position = found.start_position if self._entry is None else self._entry.stop_position
         copied = _copied(found)
+        _check_descriptor(found, copied)
+        self._position = found.start_position if self._entry is None else self._entry.stop_position
         if self._entry is None:
             self._dst_recording_id = catalog.add_recording(copied)
             self._signal(found.start_position, RecordingSignal.REPLICATE, NULL_VALUE)
@@ -434,6 +436,17 @@ def _copied(found: RecordingDescriptor) -> RecordingEntry:
         original_channel=found.original_channel,
         source_identity=found.source_identity,
     )
+
+
+def _check_descriptor(found: RecordingDescriptor, copied: RecordingEntry) -> None:
+    """Raise RequestRefusedError for a descriptor that cannot be, or that clients of this archive could not be sent."""
+    problem = implausible_fields(replace(copied, recording_id=found.recording_id, stop_position=found.stop_position))
+    try:
+        channels.check_listed(copied.stripped_channel, copied.original_channel, copied.source_identity)
+    except ConfigurationError as error:
+        problem = problem or str(error)
+    if problem is not None:
+        raise RequestRefusedError(f"src recording {found.recording_id} cannot be copied: {problem}")
 
 
 def _words(image: Image) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderDecoder
-from aerowire.recordings.segment_names import parse_segment_name
+from aerowire.recordings.segment_names import parse_segment_name, segment_name
 
 if TYPE_CHECKING:
     from aerowire.base.file_port import FilePort, OpenFile
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
 # Bytes that are read at a time where the first frame of a segment is looked for.
 _READ_LENGTH = 64 * 1024
+_ZEROS = bytes(_READ_LENGTH)
+# Names that are made without a look at the directory; a damaged catalog may ask for more than there is memory for.
+_NAMES_MAX = 1 << 16
 
 
 def segment_names_of(files: FilePort, directory: Path, recording_id: int) -> list[str]:
@@ -23,6 +26,18 @@ def segment_names_of(files: FilePort, directory: Path, recording_id: int) -> lis
     found = [(name, parse_segment_name(name)) for name in files.names(directory)]
     own = [(parsed.position, name) for name, parsed in found if parsed is not None and parsed.recording_id == recording_id]
     return [name for _, name in sorted(own)]
+
+
+def segment_names_between(files: FilePort, directory: Path, entry: RecordingEntry, begin: int, end: int) -> list[str]:
+    """Return the names of a recording's segment files that begin at a position, or behind it and before another.
+
+    Of so many that they cannot all be there, those are returned that are.
+    """
+    positions = range(begin, end, entry.segment_length)
+    if len(positions) <= _NAMES_MAX:
+        return [segment_name(entry.recording_id, position) for position in positions]
+    names = segment_names_of(files, directory, entry.recording_id)
+    return [name for name in names if (found := parse_segment_name(name)) is not None and found.position in positions]
 
 
 def is_frame_at(file: OpenFile, entry: RecordingEntry, offset: int, position: int) -> bool:
@@ -58,6 +73,8 @@ def _first_frame_offset(file: OpenFile, term_length: int) -> int | None:
     """Return the offset of the first frame with a length in the first term, or None."""
     for begin in range(0, term_length, _READ_LENGTH):
         data = file.read(begin, min(_READ_LENGTH, term_length - begin))
+        if data == _ZEROS:
+            continue
         for offset in range(0, len(data) - _HEADER_LENGTH + 1, FRAME_ALIGNMENT):
             if int.from_bytes(data[offset : offset + 4], "little", signed=True) > 0:
                 return begin + offset

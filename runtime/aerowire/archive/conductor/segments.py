@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.archive.conductor.deletions import send_delete_signal
-from aerowire.archive.conductor.segment_files import segment_names_of, start_of_segment
+from aerowire.archive.conductor.segment_files import segment_names_between, segment_names_of, start_of_segment
 from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.archive.files.segment_move import SegmentMove, move_segments, recover_move
 from aerowire.recordings.segment_names import parse_segment_name, segment_name
@@ -50,7 +50,8 @@ class Segments:
         self._check_detach(entry, request.new_start_position)
         self._deletions.check_none(entry.recording_id)
         self._core.catalog.set_start_position(entry.recording_id, request.new_start_position)
-        files = self._names(entry, entry.segment_of(entry.start_position), request.new_start_position)
+        begin, end = entry.segment_of(entry.start_position), request.new_start_position
+        files = segment_names_between(self._core.ports.files, self._core.directory, entry, begin, end)
         self._deletions.answer(session, request.correlation_id, entry.recording_id, files)
 
     def delete_detached(self, session: ControlSession, request: archive.DeleteDetachedSegmentsRequest) -> None:
@@ -136,9 +137,6 @@ class Segments:
             if files.exists(self._path(dst.recording_id, position)):
                 raise RequestRefusedError(f"preexisting dst segment file {self._path(dst.recording_id, position)}")
         return moved, [segment_name(src.recording_id, end)] if src.segment_of(end) == end else []
-
-    def _names(self, entry: RecordingEntry, begin: int, end: int) -> list[str]:
-        return [segment_name(entry.recording_id, position) for position in range(begin, end, entry.segment_length)]
 
     def _path(self, recording_id: int, position: int) -> str:
         return str(self._core.directory / segment_name(recording_id, position))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerowire.archive.conductor.segment_files import is_frame_at, segment_names_of
+from aerowire.archive.conductor.segment_files import is_frame_at, segment_names_between, segment_names_of
 from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT
@@ -70,7 +70,7 @@ class Truncation:
         if position == entry.start_position:
             return self._all_files(entry.recording_id)
         first = base if position == base else base + entry.segment_length
-        return [segment_name(entry.recording_id, at) for at in range(first, entry.stop_position + 1, entry.segment_length)]
+        return segment_names_between(self._core.ports.files, self._core.directory, entry, first, entry.stop_position + 1)
 
     def _all_files(self, recording_id: int) -> list[str]:
         return segment_names_of(self._core.ports.files, self._core.directory, recording_id)

@@ -144,8 +144,7 @@ class ControlSession:
             self.active_listing.abort(reason)
 
     def close(self) -> None:
-        """Give back the publication, which is revoked, and the counter."""
-        self._authenticator.on_session_closed(self.session_id)
+        """Give back the publication, which is revoked, and the counter; the authenticator comes last, as it may raise."""
         self._waiting.clear()
         if self._publication is None:
             self._adding_publication.abandon()
@@ -156,6 +155,7 @@ class ControlSession:
             self._adding_counter.abandon()
         elif not self._counter.is_closed:
             self._counter.close()
+        self._authenticator.on_session_closed(self.session_id)
 
     # ---- requests about the session itself
 

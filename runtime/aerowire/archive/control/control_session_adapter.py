@@ -16,7 +16,7 @@ from aerowire.archive.control.request_routes import AUTH_CONNECT, CHALLENGE_RESP
 from aerowire.archive.control.requests import NULL_VALUE, Replay
 from aerowire.archive.control.session_machine import REQUEST_IMAGE_UNAVAILABLE, SESSION_CLOSED
 from aerowire.base.channel_uri import ChannelUri
-from aerowire.base.errors import AerowireError, ChannelError
+from aerowire.base.errors import ChannelError
 from aerowire.codecs.flyweights.archive import AuthConnectRequest, ChallengeResponse, SbeError
 from aerowire.codecs.flyweights.archive.dispatch import SCHEMA_ID
 from aerowire.codecs.flyweights.archive.header import HEADER
@@ -116,7 +116,7 @@ class ControlSessionAdapter:
     def _connect(self, message: memoryview, image: Image) -> None:
         try:
             session = self._make_session(image, AuthConnectRequest.decode(message))
-        except (SbeError, AerowireError, UnicodeError) as error:  # there is no session yet that could answer
+        except Exception as error:  # there is no session yet that could answer; an authenticator may raise anything
             self._drop(image, f"connect request cannot be served: {error}", AUTH_CONNECT)
             return
         self._sessions[session.session_id] = session
