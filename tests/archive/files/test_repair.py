@@ -158,6 +158,33 @@ def test_frames_behind_the_stop_position_are_removed(tmp_path: Path, tmp_path_fa
     assert not any(path.read_bytes()[offset:])
 
 
+@pytest.mark.parametrize("has_files", [True, False])
+def test_a_stop_position_that_damage_puts_far_away_ends_where_the_files_do(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, *, has_files: bool
+) -> None:
+    writer = written(tmp_path)
+    writer.stop = 1 << 62
+    write_catalog(tmp_path, [writer])
+    if not has_files:
+        for path in tmp_path.glob("*.rec"):
+            path.unlink()
+    repaired(tmp_path, tmp_path_factory)
+    expected = (RecordingState.VALID, 0, writer.position) if has_files else (RecordingState.INVALID, 0, 1 << 62)
+    assert entry(tmp_path) == expected
+
+
+def test_a_start_position_that_damage_puts_far_ahead_of_the_files_is_mended(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    far = 1 << 50
+    writer = RecordingWriter(tmp_path, start=far)
+    writer.message(b"x" * 1000)
+    writer.start, writer.stop = 0, writer.position
+    write_catalog(tmp_path, [writer])
+    repaired(tmp_path, tmp_path_factory)
+    assert entry(tmp_path) == (RecordingState.VALID, far, writer.position)
+
+
 def sealed(directory: Path, count: int, *, stop_after: int) -> RecordingWriter:
     """Write frames with checksums, and a catalog with checksums; the recording stops after some of them."""
     writer = RecordingWriter(directory, mtu=8192)

@@ -73,6 +73,15 @@ def test_a_recording_stands_still_when_its_stream_moves_without_it() -> None:
     assert standing_still(before, after) == [1]
 
 
+def test_a_recording_that_would_have_countless_segments_is_incomplete(tmp_path: Path) -> None:
+    writers = [RecordingWriter(tmp_path, number) for number in range(2)]
+    for writer, stop in zip(writers, (1 << 62, 160), strict=True):
+        writer.message(b"x" * 100)
+        writer.stop = stop
+    write_catalog(tmp_path, writers)
+    assert read_archive(tmp_path, Ports.system()).incomplete == [0]
+
+
 def test_the_state_is_that_of_the_files(tmp_path: Path) -> None:
     writers = [RecordingWriter(tmp_path, number) for number in range(3)]
     for writer in writers:

@@ -112,38 +112,46 @@ class _Repairing:
         needed = entry.needed_segments()
         if not needed:
             return
-        present = set(segments)
-        first = next((one for one in needed if one in present), None)
-        if first is None:
+        present = [one for one in segments if one in needed]
+        if not present:
             lost = entry.stop_position - entry.start_position
             self._report(entry, f"no segment file is left of {lost} bytes; marked as invalid", lost)
             catalog.change_state(entry.recording_id, RecordingState.INVALID)
             return
+        first = present[0]
         if first > entry.start_position:
             lost = first - entry.start_position
             self._report(entry, f"the files before position {first} are missing; it begins there, {lost} bytes are lost", lost)
             catalog.set_start_position(entry.recording_id, first)
             entry = replace(entry, start_position=first)
-        for segment in needed:
-            if segment >= first and not self._goes_on(catalog, entry, segment, is_present=segment in present):
-                behind, end = [one for one in segments if one > segment], catalog.stop_position(entry.recording_id)
-                given_up = give_up_behind(self._files, self._directory, entry, end, behind, is_dry=self._scratch is not None)
-                self._found += [Repair(one) for one in given_up]
+        is_followed = entry.recording_id in self._ended  # by recovery, to its end
+        needed, found = needed[needed.index(first) :], set(present)
+        gap = next((number for number, one in enumerate(needed) if one not in found), None)
+        if gap is not None:
+            self._end(catalog, entry, needed[gap], needed[gap], "the file is missing")
+            entry, is_followed = replace(entry, stop_position=needed[gap]), False
+            self._give_up(catalog, entry, [one for one in segments if one > needed[gap]])
+        for segment in needed[:gap]:
+            if not self._goes_on(catalog, entry, segment, is_followed=is_followed):
+                self._give_up(catalog, entry, [one for one in present if segment < one < entry.stop_position])
                 return
 
-    def _goes_on(self, catalog: Catalog, entry: RecordingEntry, segment: int, *, is_present: bool) -> bool:
+    def _give_up(self, catalog: Catalog, entry: RecordingEntry, behind: list[int]) -> None:
+        """Give up files behind the new end of a recording."""
+        end = catalog.stop_position(entry.recording_id)
+        given_up = give_up_behind(self._files, self._directory, entry, end, behind, is_dry=self._scratch is not None)
+        self._found += [Repair(one) for one in given_up]
+
+    def _goes_on(self, catalog: Catalog, entry: RecordingEntry, segment: int, *, is_followed: bool) -> bool:
         """Return whether a recording is whole up to the end of a segment; end it where it is not."""
-        if not is_present:
-            self._end(catalog, entry, segment, segment, "the file is missing")
-            return False
         path = segment_path(self._directory, entry.recording_id, segment)
         facts = self._files.facts(path)
         end = min(segment + entry.segment_length, entry.stop_position)
         is_last = end == entry.stop_position
         if facts is not None and facts.length >= entry.segment_length and not is_last:
             return True  # its frames are for `verify -a` to follow
-        if is_last and entry.recording_id in self._ended:
-            return True  # recovery has followed them
+        if is_last and is_followed:
+            return True
         with self._files.open(path, writable=self._scratch is None) as file:
             found = SealedFrames(entry, self._checksum).end(file, segment, self._progress)
             is_damaged = found.reason == CHECKSUM and segment + found.offset < end

@@ -115,6 +115,11 @@ def _mark_state(directory: Path, ports: Ports) -> tuple[str, MarkHeader | None, 
     return ENDED if is_ended else STALE, header, errors, None
 
 
+def _has_all(positions: list[int], needed: range) -> bool:
+    """Return whether all segments that are needed are there, which may be countless where a catalog is damaged."""
+    return len(needed) == sum(position in needed for position in positions)
+
+
 def _catalog_facts(catalog: OfflineCatalog, *, is_running: bool) -> tuple[int, int, list[int], list[int], bool]:
     from aerowire.archive.files.segments import list_segments
 
@@ -122,7 +127,7 @@ def _catalog_facts(catalog: OfflineCatalog, *, is_running: bool) -> tuple[int, i
     valid = [one for one in catalog.entries if one.is_valid]
     unfinished = [] if is_running else [one.recording_id for one in valid if one.is_active]
     incomplete = [
-        one.recording_id for one in valid if not one.is_active and not set(one.needed_segments()) <= set(segments.get(one.recording_id, []))
+        one.recording_id for one in valid if not one.is_active and not _has_all(segments.get(one.recording_id, []), one.needed_segments())
     ]
     length = max((one.segment_length for one in valid), default=0)
     return len(valid), length, unfinished, incomplete, any(one.checksum for one in valid)
