@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aerowire.archive.client.control_session import SessionState
     from aerowire.archive.client.credentials import CredentialsSupplier, FixedCredentials
     from aerowire.archive.client.descriptors import RecordingDescriptor, RecordingSignalEvent, RecordingSubscriptionDescriptor
+    from aerowire.archive.client.event_log import ArchiveEventLog
     from aerowire.archive.client.parameters import (
         NULL_POSITION,
         REPLAY_ALL_AND_FOLLOW,
@@ -74,6 +75,7 @@ __all__ = [
     "ArchiveClientContext",
     "ArchiveContext",
     "ArchiveErrorCode",
+    "ArchiveEventLog",
     "ArchiveThreadingMode",
     "AsyncConnect",
     "Authenticator",
@@ -135,6 +137,7 @@ _MODULES = {
         "RecordingSignalEvent",
         "RecordingSubscriptionDescriptor",
     ),
+    "aerowire.archive.client.event_log": ("ArchiveEventLog",),
     "aerowire.archive.client.parameters": (
         "NULL_POSITION",
         "REPLAY_ALL_AND_FOLLOW",

@@ -94,14 +94,6 @@ ARCHIVE_EVENTS: Final = EventVocabulary(
     ArchiveEventCode,
     enabled=archive_options.OPTIONS["event_log"],
     disabled=archive_options.OPTIONS["event_log_disable"],
-    never_noted=dict.fromkeys(
-        (
-            ArchiveEventCode.PERSISTENT_SUBSCRIPTION_STATE_CHANGE,
-            ArchiveEventCode.PERSISTENT_SUBSCRIPTION_JOINED_LIVE,
-            ArchiveEventCode.PERSISTENT_SUBSCRIPTION_LEFT_LIVE,
-        ),
-        "a persistent subscription has counters, and calls its listener",
-    ),
 )
 CLUSTER_EVENTS: Final = EventVocabulary(
     "cluster",

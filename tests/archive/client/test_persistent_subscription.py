@@ -12,6 +12,7 @@ from aerowire.archive import (
     FROM_LIVE,
     FROM_START,
     ArchiveClientContext,
+    ArchiveEventLog,
     FailureReason,
     PersistentStream,
     PersistentSubscription,
@@ -36,7 +37,15 @@ REQUESTS = "aeron:udp?endpoint=10.0.0.1:8010"
 class Setting:
     """A replaying archive on one host, and on another a persistent subscription that is polled all the time."""
 
-    def __init__(self, world: SimulatedWorld, *, recorded: int = 0, is_controlled: bool = False, **stream: Any) -> None:
+    def __init__(
+        self,
+        world: SimulatedWorld,
+        *,
+        recorded: int = 0,
+        is_controlled: bool = False,
+        event_log: ArchiveEventLog | None = None,
+        **stream: Any,
+    ) -> None:
         self.world = world
         self.archive = ReplayingArchive(world.add_host("10.0.0.1", **QUICK), REQUESTS)
         self.archive.send(recorded)
@@ -68,6 +77,7 @@ class Setting:
             on_live_joined=lambda: self.told.append("joined"),
             on_live_left=lambda: self.told.append("left"),
             on_error=self.errors.append,
+            event_log=event_log,
         )
         self.client.start(self._work, lambda: world.clock.now_ns() + MS)
 

@@ -11,11 +11,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerowire.archive.client.aeron_archive import AeronArchive
+from aerowire.archive.client.event_log import ArchiveEventLog, PersistentEvents
 from aerowire.archive.client.parameters import ReplayParams
 from aerowire.archive.client.persistent_counters import PersistentCounters
 from aerowire.archive.client.persistent_live import LiveStream
 from aerowire.archive.client.persistent_reader import PersistentReader
 from aerowire.archive.client.persistent_stream import FROM_LIVE, FROM_START, FailureReason, PersistentStream, PersistentSubscriptionError
+from aerowire.base import arguments
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import (
     AerowireError,
@@ -65,8 +67,10 @@ class PersistentSubscription:
         on_live_joined: Callable[[], object] | None = None,
         on_live_left: Callable[[], object] | None = None,
         on_error: Callable[[AerowireError], object] | None = None,
+        event_log: ArchiveEventLog | None = None,
     ) -> None:
-        """`archive_context` says which archive; its client is `aeron`, whatever it names."""
+        """`archive_context` says which archive; its client is `aeron`, whatever it names. `event_log` gets its events."""
+        arguments.instance("event_log", event_log, ArchiveEventLog, "an ArchiveEventLog")
         self._aeron = aeron
         self._stream = stream
         given = {**vars(archive_context), "aeron": aeron, "error_handler": archive_context.error_handler or self._tell}
@@ -87,6 +91,7 @@ class PersistentSubscription:
             live_channel=stream.live_channel,
             live_stream_id=stream.live_stream_id,
         )
+        self._events = PersistentEvents(event_log, stream, self._replay_channel)
         self.failure: AerowireError | None = None
         self._position = stream.start_position
         self._connecting: AsyncConnect | None = None
@@ -296,6 +301,7 @@ class PersistentSubscription:
         if done == 0 and image.is_closed:
             self._live.note_position(self._position)
             self._refresh()
+            self._events.left_live(self._position)
             self._counters.increment(_LEFT)
             if self._on_live_left is not None:
                 self._on_live_left()
@@ -339,8 +345,11 @@ class PersistentSubscription:
         return self._join_live()
 
     def _join_live(self) -> int:
+        image = self._live.image
+        assert image is not None
         self._set_difference(0)
         self._enter(State.LIVE)
+        self._events.joined_live(image.session_id, image.position)
         self._counters.increment(_JOINED)
         if self._on_live_joined is not None:
             self._on_live_joined()
@@ -405,6 +414,7 @@ class PersistentSubscription:
             self._on_error(error)
 
     def _enter(self, state: State) -> int:
+        self._events.state_change(self._state, state)
         self._state = state
         self._request = None
         self._counters.set(_STATE, state)

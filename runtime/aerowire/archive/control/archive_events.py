@@ -5,16 +5,11 @@ Aeron: ArchiveEventLogger, ArchiveLog.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from aerowire.agents.state_events import StateEvents
 from aerowire.codecs.flyweights import archive
-from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, ArchiveEventCode, CommandEventEncoder, StateEventEncoder
-
-if TYPE_CHECKING:
-    import enum
-
-    from aerowire.agents.event_log import EventLog
+from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, ArchiveEventCode, CommandEventEncoder
 
 # The event of each message by its template; ArchiveIdRequest and UpdateChannelRequest, which came later, have none in Aeron.
 EVENT_OF_TEMPLATE: Final = {
@@ -61,13 +56,10 @@ EVENT_OF_TEMPLATE: Final = {
 }
 
 
-class ArchiveEvents:
+class ArchiveEvents(StateEvents):
     """Writes to the event log, if there is one. Any thread."""
 
-    __slots__ = ("_log",)
-
-    def __init__(self, log: EventLog | None = None) -> None:
-        self._log = log
+    __slots__ = ()
 
     @property
     def is_on(self) -> bool:
@@ -76,24 +68,9 @@ class ArchiveEvents:
 
     def message(self, template_id: int, message: bytes | memoryview) -> None:
         """A request has come, or a response or a signal was sent; `message` is the whole of it."""
-        if self._log is None:
+        if self.log is None:
             return
         code = EVENT_OF_TEMPLATE.get(template_id)
-        if code is not None and self._log.has(code):
+        if code is not None and self.log.has(code):
             kept = bytes(message[:EVENT_TEXT_LENGTH_MAX])
-            self._log.note(code, CommandEventEncoder.encode(command_type=template_id, command_length=len(message), command=kept))
-
-    def state_change(self, code: ArchiveEventCode, old: enum.Enum, new: enum.Enum, **facts: str | int) -> None:
-        """A session has changed its state."""
-        if self._log is not None and self._log.has(code):
-            self.note(code, old_state=old.name, new_state=new.name, **facts)
-
-    def note(self, code: ArchiveEventCode, **facts: str | int | bool) -> None:
-        """Something has happened, as `facts` tell."""
-        if self._log is None or not self._log.has(code):
-            return
-        text = json.dumps(facts)
-        if len(text) > EVENT_TEXT_LENGTH_MAX:
-            share = EVENT_TEXT_LENGTH_MAX // len(facts) // 8  # a character takes six bytes at most
-            text = json.dumps({name: fact[:share] if isinstance(fact, str) else fact for name, fact in facts.items()})
-        self._log.note(code, StateEventEncoder.encode(text=text))
+            self.log.note(code, CommandEventEncoder.encode(command_type=template_id, command_length=len(message), command=kept))
