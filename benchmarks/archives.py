@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aerowire.archive import AeronArchive
+from aerowire.client import Aeron
 from benchmarks.drivers import IDLE_STRATEGIES
 from tests.interop.harness import Java, Side
 from tests.support.processes import free_port
@@ -36,10 +37,11 @@ class RunningArchive:
     aeron_dir: Path
     control_channel: str
 
-    def connect(self) -> AeronArchive:
-        """Connect our client."""
+    def connect(self, aeron: Aeron | None = None) -> AeronArchive:
+        """Connect our client: by `aeron`, or by a client of its own."""
         return AeronArchive.connect(
-            aeron_dir=self.aeron_dir,
+            aeron=aeron,
+            aeron_dir=None if aeron else self.aeron_dir,
             control_request_channel=self.control_channel,
             control_response_channel="aeron:udp?endpoint=127.0.0.1:0",
             message_timeout_ns="60s",
