@@ -122,11 +122,13 @@ def test_a_replication_can_be_stopped(rig: Rig) -> None:
     end = rig.offer(publication, 5)
     replication_id = rig.client.replicate(source, 10, rig.archive.context.control_channel)
     rig.run(lambda: rig.client.list_recordings(1, 1) and rig.client.get_max_recorded_position(1) == end, cycles=200_000)
+    assert rig.archive.conductor.replications.copying_count == 1
     rig.client.stop_replication(replication_id)
     rig.run(lambda: names(rig).count("STOP") == 1 and "REPLICATE_END" in names(rig))
     assert rig.client.get_stop_position(1) == end
     assert refusal(rig.client.stop_replication, replication_id)[1] is ArchiveErrorCode.UNKNOWN_REPLICATION
     assert not rig.client.try_stop_replication(replication_id)
+    assert rig.archive.conductor.replications.copying_count == 0
 
 
 def test_a_copy_merges_with_the_live_stream(rig: Rig) -> None:

@@ -42,6 +42,8 @@ MARK_FILE_UPDATE_INTERVAL_MS = 1000
 _LOOK_INTERVAL_NS = 100_000_000
 # While the driver owes an answer, which wakes the conductor, it looks for what is to be asked for again.
 _ANSWER_INTERVAL_NS = 1_000_000
+# While recordings are copied, it looks whether they have come to their end; more often it would take the processor from the copies.
+_COPY_INTERVAL_NS = 5_000_000
 
 
 class ArchiveStage(enum.Enum):
@@ -120,8 +122,9 @@ class ArchiveConductor(Agent):
         now_ns = self.core.ports.clock.now_ns()
         if self._is_busy:
             return now_ns
-        awaits_driver = self.recordings.awaits_driver or self.replays.creating_count > 0 or self.control_sessions.is_connecting
-        return now_ns + (_ANSWER_INTERVAL_NS if awaits_driver else _LOOK_INTERVAL_NS)
+        if self.recordings.awaits_driver or self.replays.creating_count > 0 or self.control_sessions.is_connecting:
+            return now_ns + _ANSWER_INTERVAL_NS
+        return now_ns + (_COPY_INTERVAL_NS if self.replications.copying_count > 0 else _LOOK_INTERVAL_NS)
 
     @property
     def _is_busy(self) -> bool:
@@ -131,7 +134,7 @@ class ArchiveConductor(Agent):
             self.stage is not ArchiveStage.RUNNING
             or bool(self._invokers)
             or not (core.recorder.is_open and core.replayer.is_open)
-            or len(core.sessions) > self.replays.creating_count
+            or len(core.sessions) > self.replays.creating_count + self.replications.copying_count
             or (core.recording_events is not None and self.recordings.has_active)
             or self.control_sessions.has_unsent
         )

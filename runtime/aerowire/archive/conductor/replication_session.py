@@ -107,6 +107,11 @@ class ReplicationSession:
         """Whether it has ended."""
         return self.state is ReplicationState.DONE
 
+    @property
+    def is_copying(self) -> bool:
+        """Whether recorder and source do the work, and it only waits for the end."""
+        return self.state is ReplicationState.REPLICATE
+
     def do_work(self) -> int:
         """Do the next step."""
         if self.is_done:

@@ -31,6 +31,11 @@ class Replications:
         self._next_id = next_id
         self._sessions: dict[int, ReplicationSession] = {}
 
+    @property
+    def copying_count(self) -> int:
+        """How many only wait for the end of their copy."""
+        return sum(replication.is_copying for replication in self._sessions.values())
+
     def replicate(self, session: ControlSession, request: Replicate) -> None:
         """Begin to copy a recording of another archive; the response is the replication's id, and signals tell how it goes."""
         channel = request.replication_channel or self._core.context.replication_channel
