@@ -71,7 +71,7 @@ def test_links_lead_to_anchors_that_are_there_once(project: Project) -> None:
     for name, text in found.items():
         assert len(anchors[name]) == len(set(anchors[name])), name
         links = re.findall(r"(?<!\\)\]\(([^)#]*)#([^)]+)\)", text)
-        assert links or name.endswith(("README.md", "archive_files.md", "errors.md"))
+        assert links or name.endswith(("README.md", "_files.md", "errors.md"))
         for page, place in links:
             assert place in anchors[f"docs/protocol/{page}" if page else name], (name, place)
         for page in re.findall(r"\]\(([a-z_]+\.md)\)", text):
