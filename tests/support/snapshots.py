@@ -11,6 +11,7 @@ from tests.support.unpacking import unpack
 FOLDER = Path(__file__).parents[1] / "data" / "snapshots"
 ARCHIVE = FOLDER / "official-c-driver.tar.xz"
 GOLDEN_ARCHIVES = FOLDER / "archive-golden.tar.xz"
+GOLDEN_CLUSTERS = Path(__file__).parents[1] / "data" / "cluster" / "golden.tar.xz"
 GOLDEN_NAMES = ("seg64k-orderly", "seg64k-kill", "seg128k-crc32c-orderly")
 
 
@@ -28,3 +29,11 @@ def golden_archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("archives")
     unpack(GOLDEN_ARCHIVES, directory)
     return directory / "archive"
+
+
+@pytest.fixture(scope="session")
+def golden_clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory with the directories of official cluster members, and what the official tool said of them. Tests copy what they change."""
+    directory = tmp_path_factory.mktemp("clusters")
+    unpack(GOLDEN_CLUSTERS, directory)
+    return directory / "cluster"

@@ -160,6 +160,18 @@ class ArchiveConnectionError(ArchiveError, ConnectionError):
     """There is no connection to the archive any more, or a request could not be sent on it."""
 
 
+class ActiveClusterError(AerowireError):
+    """A live component of a cluster already owns the mark file."""
+
+
+class ClusterFileError(AerowireError):
+    """A file in a cluster member's directory is damaged, missing, or not of a version that can be read."""
+
+
+class RecordingLogError(AerowireError):
+    """A recording log has no such entry, or may not have it."""
+
+
 class StorageSpaceError(AerowireError, OSError):
     """A file system has no room for a file that must be made."""
 
