@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from errno import EIO
 from pathlib import Path
 
@@ -113,3 +114,32 @@ def test_a_source_goes_on_from_where_it_is_empty_although_its_entry_could_not_be
     assert len(recover_move(again)) == 1
     assert positions(again) == [(0, -1), (0, END)]
     assert list_segments(again.files, DIRECTORY) == {0: [0], **AFTER}
+
+
+@pytest.mark.parametrize("sync_level", [0, 1])
+@pytest.mark.parametrize("move", [MOVE, SegmentMove(1, 0, 2 * SEGMENT, SEGMENT, 2 * SEGMENT, END)])
+@pytest.mark.parametrize("loses_power", [False, True])
+def test_a_crash_anywhere_leaves_all_segments_where_their_entry_is(
+    seed: int, sync_level: int, move: SegmentMove, loses_power: bool
+) -> None:
+    outcomes = set()
+    for count in range(1, 60):
+        disk = SimulatedDisk(ManualClock(now_ns=1), seed=seed + count)
+        archive_on(disk, sync_level).close()
+        files = SimulatedFiles(disk)
+        files.kill_after(count)
+        with contextlib.suppress(FileError):
+            move_segments(Catalog.open(DIRECTORY, files, capacity=4096, sync_level=sync_level), move)
+        if loses_power:
+            disk.lose_power()
+        files.kill()
+        again = Catalog.open(DIRECTORY, SimulatedFiles(disk), capacity=4096, sync_level=sync_level)
+        where = f"seed {seed + count}, {count} operations: {[str(one) for one in recover_move(again)]}"
+        found = list_segments(again.files, DIRECTORY)
+        assert {one.recording_id: [*range(one.start_position, one.stop_position, SEGMENT)] for one in again.entries()} == {
+            0: found.get(0, []),
+            1: found.get(1, []),
+        }, where
+        assert sum(map(len, found.values())) == 3, where
+        outcomes.add(again.stop_position(move.source_id) - again.start_position(move.source_id))
+    assert outcomes == {0, move.end - move.start}
