@@ -12,7 +12,7 @@ from tests.soak.bars import Part, Size
 from tests.soak.seeds import ROOT, run_few, run_many
 
 LEDGER = ROOT / "soak" / "archives.jsonl"
-SEEDS = {"archives": 3_000, "segments": 1_000}
+SEEDS = {"archives": 3_000, "segments": 1_000, "copies": 500}
 SEEDS_OF_PART = 250
 FEW_SEEDS = range(100_000, 100_001)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aerowire.simulation.scenarios.archives.plan import SEGMENT_ACTS, Act, ArchiveScenario
+from aerowire.simulation.scenarios.archives.plan import CHECKSUMS, SEGMENT_ACTS, Act, ArchiveScenario
 from aerowire.simulation.scenarios.plan import CRASHES, Kind, Scenario
 
 EVERYTHING = tuple(Kind)
@@ -74,12 +74,25 @@ ARCHIVE_SCENARIOS = {
         ArchiveScenario(
             name="segments",
             about="an archive whose segments are detached, attached, deleted and moved, with a catalog that grows and is compacted",
-            acts=(*3 * (Act.RECORD,), Act.TRUNCATE, Act.PURGE, Act.PURGE_SEGMENTS, *2 * SEGMENT_ACTS, Act.SPLIT, Act.MIGRATE, Act.MIGRATE),
+            acts=(
+                *3 * (Act.RECORD,),
+                *(Act.TRUNCATE, Act.PURGE, Act.PURGE_SEGMENTS, Act.EXTEND_BY_ANOTHER),
+                *2 * SEGMENT_ACTS,
+                *(Act.SPLIT, Act.MIGRATE, Act.MIGRATE),
+            ),
             operations=(4, 12),
             segment_lengths=("64k",),
             catalog_capacity="1k",
             partition=0.0,
             compaction=0.3,
+        ),
+        ArchiveScenario(
+            name="copies",
+            about="an archive that copies what another one records, which is killed, loses power, or is cut off meanwhile",
+            acts=(*6 * (Act.COPY,), Act.RECORD, Act.TRUNCATE, Act.PURGE, Act.PURGE_SEGMENTS, Act.REPLAY_PART),
+            operations=(2, 6),
+            checksums=CHECKSUMS[1:],  # else a torn frame of the source is copied
+            partition=0.0,
         ),
     )
 }

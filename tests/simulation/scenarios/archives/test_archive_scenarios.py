@@ -16,7 +16,7 @@ from aerowire.simulation.scenarios.plan import Kept
 from aerowire.simulation.scenarios.shrinking import shrink
 from aerowire.tools.main import main
 
-ARCHIVES, SEGMENTS = ARCHIVE_SCENARIOS["archives"], ARCHIVE_SCENARIOS["segments"]
+ARCHIVES, SEGMENTS, COPIES = (ARCHIVE_SCENARIOS[name] for name in ("archives", "segments", "copies"))
 # 1: a recording that ended with its last file was taken for faulty. 52: so was a file whose archive died before it had its length.
 # 74: files of a truncated recording came back with the power. 39: so did a file whose recording had failed before it had its length.
 # 194: what a failed block had left came back after a cut that had failed once.
@@ -32,10 +32,10 @@ def test_rules_are_kept(seed: int) -> None:
     assert outcome.is_well, f"aerowire simulate archives --seed {seed}: {outcome.failure}"
 
 
-@pytest.mark.parametrize("seed", [1_000, 1_001])
-def test_rules_of_segments_are_kept(seed: int) -> None:
-    outcome = ArchiveRun(SEGMENTS.plan(seed)).execute()
-    assert outcome.is_well, f"aerowire simulate segments --seed {seed}: {outcome.failure}"
+@pytest.mark.parametrize(("name", "seed"), [("segments", 1_000), ("segments", 1_001), ("copies", 1_000)])
+def test_rules_of_segments_and_copies_are_kept(name: str, seed: int) -> None:
+    outcome = ArchiveRun(ARCHIVE_SCENARIOS[name].plan(seed)).execute()
+    assert outcome.is_well, f"aerowire simulate {name} --seed {seed}: {outcome.failure}"
 
 
 def test_a_seed_makes_the_same_world_twice() -> None:
@@ -57,6 +57,12 @@ def test_a_plan_of_segments_has_what_is_done_to_them() -> None:
     assert {operation.act for plan in plans for operation in plan.streams} > set(SEGMENT_ACTS)
     assert Trouble.COMPACTION in {misfortune.kind for plan in plans for misfortune in plan.misfortunes}
     assert {(plan.segment_length, plan.catalog_capacity) for plan in plans} == {("64k", "1k")}
+
+
+def test_a_plan_of_copies_has_a_source_and_checksums() -> None:
+    plans = [COPIES.plan(seed) for seed in range(50)]
+    assert all(plan.checksum and plan.hosts == 2 for plan in plans if any(one.act is Act.COPY for one in plan.streams))
+    assert sum(one.act is Act.COPY for plan in plans for one in plan.streams) > 100
 
 
 def test_a_plan_is_shrunk_to_the_parts_that_fail() -> None:

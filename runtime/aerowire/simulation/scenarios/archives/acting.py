@@ -35,7 +35,7 @@ class Acting:
 
     def publish(self, draws: Draws, publication: ExclusivePublication, recorded: Recorded) -> None:
         for number in range(draws.whole(0, MESSAGES_MAX)):
-            message = shake_128(b"%d" % draws.seed()).digest(draws.whole(1, LENGTH_MAX))
+            message = message_of(draws, LENGTH_MAX)
             if not self.client.publish(publication, message):
                 if self.is_faultless:
                     raise self.wrong("what lives makes progress", f"room for message {number}", "none within 2 s")
@@ -88,3 +88,8 @@ class Acting:
 
     def wrong(self, rule: str, expected: object, saw: object) -> ViolationError:
         return ViolationError(rule, expected, saw, self.client.host.address)
+
+
+def message_of(draws: Draws, length_max: int) -> bytes:
+    """Return a message that is like no other."""
+    return shake_128(b"%d" % draws.seed()).digest(draws.whole(1, length_max))

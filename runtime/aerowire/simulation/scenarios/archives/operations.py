@@ -10,6 +10,7 @@ from aerowire.base.errors import AerowireError
 from aerowire.codecs.flyweights.archive import RecordingSignal
 from aerowire.simulation.scenarios.archives.acting import Acting
 from aerowire.simulation.scenarios.archives.client import IPC, ArchiveClient, NoProgressError
+from aerowire.simulation.scenarios.archives.copy_operations import CopyOperations
 from aerowire.simulation.scenarios.archives.plan import Act, Operation
 from aerowire.simulation.scenarios.archives.segment_operations import SegmentOperations
 from aerowire.simulation.scenarios.draws import Draws
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerowire.archive.client.composite_commands import ContinuedPublication
+    from aerowire.archive.client.descriptors import RecordingDescriptor
     from aerowire.simulation.scenarios.archives.client import Replay
+    from aerowire.simulation.scenarios.archives.living_source import LivingSource
     from aerowire.simulation.scenarios.archives.recorded import Memory, Recorded
     from aerowire.simulation.scenarios.archives.source import SourceArchive
 
@@ -31,7 +34,15 @@ BOUND_TYPE: Final = 1_001  # of the counter that bounds a replay: a user's own
 class Operations(Acting):
     """One life's operations."""
 
-    def __init__(self, client: ArchiveClient, memory: Memory, source: SourceArchive | None, *, is_faultless: bool) -> None:
+    def __init__(
+        self,
+        client: ArchiveClient,
+        memory: Memory,
+        source: SourceArchive | None,
+        living_source: LivingSource | None,
+        *,
+        is_faultless: bool,
+    ) -> None:
         super().__init__(client, memory, is_faultless=is_faultless)
         self._source = source
         self._segments = SegmentOperations(client, memory, is_faultless=is_faultless)
@@ -45,8 +56,11 @@ class Operations(Acting):
             Act.PURGE_SEGMENTS: self._purge_segments,
             Act.REPLICATE: self._replicate,
             Act.EXTEND_WRONGLY: self._extend_wrongly,
+            Act.EXTEND_BY_ANOTHER: self._extend_by_another,
             **self._segments.acts,
         }
+        if living_source is not None:
+            self._acts |= CopyOperations(client, memory, living_source, is_faultless=is_faultless).acts
 
     @property
     def messages(self) -> int:
@@ -117,13 +131,29 @@ class Operations(Acting):
         return added, self.memory.continued(added.recording_id, stream_id, added.position)
 
     def _extend_wrongly(self, draws: Draws) -> None:
-        """Ask for an extension, and publish what does not continue the recording: it has to be refused."""
+        """Ask for an extension, and publish from a later position on."""
+        if self.is_faultless and (found := self.any_stopped(draws)) is not None:
+            self._extend(found, initial_position(found.stop_position + 64, found.initial_term_id, found.term_buffer_length))
+
+    def _extend_by_another(self, draws: Draws) -> None:
+        """Ask for an extension, and publish a stream of other parameters."""
         if not self.is_faultless or (found := self.any_stopped(draws)) is None:
             return
+        end, term_id, term_length = found.stop_position, found.initial_term_id, found.term_buffer_length
+        places = [
+            initial_position(end + term_length, term_id, term_length),
+            initial_position(abs(end - 32), term_id, term_length),
+            initial_position(end, term_id ^ 1, term_length),
+            initial_position(end, term_id, 2 * term_length),
+            {**initial_position(end, term_id, term_length), "mtu": found.mtu_length + 32},
+        ]
+        self._extend(found, draws.one_of(places))
+
+    def _extend(self, found: RecordingDescriptor, place: dict[str, int]) -> None:
+        """Ask for an extension, and publish what does not continue the recording: it has to be refused."""
         client, recording_id = self.client, found.recording_id
         client.complete(self.archive.async_extend_recording(recording_id, IPC, found.stream_id))
-        place = initial_position(found.stop_position + 64, found.initial_term_id, found.term_buffer_length)
-        channel = "|".join((IPC, *(f"{name.replace('_', '-')}={value}" for name, value in place.items() if name != "term_length")))
+        channel = "aeron:ipc?" + "|".join(f"{name.replace('_', '-')}={value}" for name, value in place.items())
         publication = client.complete(client.client.aeron.async_add_exclusive_publication(channel, found.stream_id))
         client.pause(SECOND)
         if publication.is_connected:

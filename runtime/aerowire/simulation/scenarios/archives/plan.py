@@ -30,11 +30,13 @@ class Act(Enum):
     PURGE_SEGMENTS = "purge segments"
     REPLICATE = "replicate"
     EXTEND_WRONGLY = "extend in the wrong place"
+    EXTEND_BY_ANOTHER = "extend by a stream of other parameters"
     DETACH = "detach segments"
     ATTACH = "attach segments"
     DELETE_DETACHED = "delete detached segments"
     SPLIT = "record what follows as another recording"
     MIGRATE = "move segments to another recording"
+    COPY = "copy what a source records that may fail"
 
 
 # Of a whole recording and its front, on one archive and from another.
@@ -105,7 +107,7 @@ class ArchivePlan:
     @property
     def hosts(self) -> int:
         """How many hosts there are: a second one for the source of copies."""
-        return 2 if any(operation.act is Act.REPLICATE for operation in self.streams) else 1
+        return 2 if any(operation.act in {Act.REPLICATE, Act.COPY} for operation in self.streams) else 1
 
     @property
     def habitual_streams(self) -> tuple[int, ...]:
@@ -145,6 +147,7 @@ class ArchiveScenario:
     operations: tuple[int, int] = (1, 8)
     acts: tuple[Act, ...] = (Act.RECORD, Act.RECORD, *ACTS)
     sync_levels: tuple[int, ...] = (0, 1, 2)
+    checksums: tuple[str, ...] = CHECKSUMS
     segment_lengths: tuple[str, ...] = SEGMENT_LENGTHS
     catalog_capacity: str = "1m"
     failing: float = 0.3
@@ -194,7 +197,7 @@ class ArchiveScenario:
             seed,
             lives,
             draws.one_of(self.sync_levels),
-            draws.one_of(CHECKSUMS),
+            draws.one_of(self.checksums),
             draws.one_of(self.segment_lengths),
             tuple(operations),
             tuple(misfortunes),

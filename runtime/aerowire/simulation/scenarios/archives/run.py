@@ -16,8 +16,9 @@ from aerowire.simulation.disk_faults import DiskFaults
 from aerowire.simulation.host import ARCHIVE_DIR
 from aerowire.simulation.partitions import Partition
 from aerowire.simulation.scenarios.archives.client import ArchiveClient, NoProgressError
+from aerowire.simulation.scenarios.archives.living_source import LivingSource
 from aerowire.simulation.scenarios.archives.operations import Operations
-from aerowire.simulation.scenarios.archives.plan import ArchivePlan, Misfortune, Trouble
+from aerowire.simulation.scenarios.archives.plan import Act, ArchivePlan, Misfortune, Trouble
 from aerowire.simulation.scenarios.archives.recorded import Memory
 from aerowire.simulation.scenarios.archives.rules import Inspection
 from aerowire.simulation.scenarios.archives.source import SourceArchive
@@ -89,6 +90,7 @@ class ArchiveRun:
         self._host = self.world.add_empty_host(ADDRESS, capacity=CAPACITY)
         self._archive: SimulatedArchive | None = None
         self._source: SourceArchive | None = None
+        self._living_source: LivingSource | None = None
         self._messages = 0
         self._has_lost_power = False
         self._compaction: Misfortune | None = None
@@ -103,7 +105,7 @@ class ArchiveRun:
         failure = None
         try:
             if self.plan.hosts > 1:
-                self._source = self._start_source()
+                self._start_sources()
             for life in range(self.plan.lives):
                 self._live(life)
             self._start()
@@ -137,7 +139,7 @@ class ArchiveRun:
         client = self._start()
         troubles = self.plan.troubles(life)
         is_faultless = not _FAULTS.intersection(troubles)
-        operations = Operations(client, self._memory, self._source, is_faultless=is_faultless)
+        operations = Operations(client, self._memory, self._source, self._living_source, is_faultless=is_faultless)
         for trouble in troubles.values():
             self.world.events.note(ADDRESS, str(trouble))
         self._host.disk.faults = _disk_faults(troubles)
@@ -192,6 +194,7 @@ class ArchiveRun:
             compact(catalog, plan_compaction(catalog))
         self._compaction = None
         if draws.happens(0.5):
+            self._host.files.sync_directory("/")  # the end of a full disk, too, lasts
             self._has_lost_power = True
             self._host.lose_power()
             self._host.restart()
@@ -260,10 +263,14 @@ class ArchiveRun:
         if self._host.files.facts(BALLAST) is not None:
             self._host.files.delete(BALLAST)
 
-    def _start_source(self) -> SourceArchive:
+    def _start_sources(self) -> None:
         host: SimulatedHost = self.world.add_host(SOURCE_ADDRESS, **DRIVER)
+        acts = {operation.act for operation in self.plan.streams}
         try:
-            return SourceArchive(self.world, host, {**self._options, "file_sync_level": 0}, self.plan.seed)
+            if Act.COPY in acts:
+                self._living_source = LivingSource(self.world, host, self._options, DRIVER)
+            else:
+                self._source = SourceArchive(self.world, host, {**self._options, "file_sync_level": 0}, self.plan.seed)
         except NoProgressError as error:
             raise ViolationError("a sound archive does what it is asked for", "a recording", error, SOURCE_ADDRESS) from error
 
