@@ -159,13 +159,14 @@ class ControlSessions:
         self._core.count(self._core.control_sessions, -1)
 
     def _look_at_images(self) -> None:
-        """End the sessions of images that have gone."""
+        """Notice images that have come or gone."""
         for subscription, before in zip(self._subscriptions, self._seen, strict=True):
             if subscription.images is not before:
                 self._change_images([subscription.images for subscription in self._subscriptions])
                 return
 
     def _change_images(self, seen: list[tuple[Image, ...]]) -> None:
+        """End the sessions of images that have gone."""
         self._seen = [*seen]
         images = {image for found in seen for image in found}
         for image in self._images - images:
