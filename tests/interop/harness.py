@@ -27,8 +27,8 @@ ROOT = HERE.parents[1]
 WORK = ROOT / "build" / "interop"
 # Aeron maps files and reaches into NIO's selectors; the virtual machine has to be told to let it.
 OPENED_MODULES = ("java.base/sun.nio.ch=ALL-UNNAMED", "java.base/jdk.internal.misc=ALL-UNNAMED", "java.base/java.util.zip=ALL-UNNAMED")
-# Two drivers and two clients share the machine's two cores: small heaps, no parallel collector.
-JVM_FLAGS = ("-XX:+UseSerialGC", "-Xmx256m", "-XX:-UsePerfData", "-Xshare:auto")
+# Two drivers and two clients share the machine's two cores for some seconds: small heaps, no parallel collector, only the quicker compiler.
+JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-XX:-UsePerfData", "-Xshare:auto")
 
 # A driver that was not given the processor for some seconds is not dead.
 PATIENT_MS = "60000"
