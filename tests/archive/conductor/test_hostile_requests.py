@@ -12,6 +12,7 @@ import pytest
 from aerowire.archive import AeronArchive, ArchiveErrorCode, FixedCredentials, ReplicationParams
 from aerowire.archive.client.descriptors import RecordingDescriptor
 from aerowire.archive.control.authentication import Authenticator
+from aerowire.base.errors import RingBufferFullError
 from aerowire.codecs.tables.counters import CounterType
 from tests.archive.conductor.conftest import CHANNEL, STREAM_ID, Rig
 from tests.archive.conductor.test_recordings import refusal
@@ -31,6 +32,17 @@ class Fragile(Authenticator):
     def on_session_closed(self, session_id: int, /) -> None:
         if self.fails:
             raise KeyError(session_id)
+
+
+class WithoutCounters:
+    """A client that adds no counter."""
+
+    def __init__(self, aeron: Any, add_counter: Any) -> None:
+        self._aeron = aeron
+        self.async_add_counter = add_counter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._aeron, name)
 
 
 @pytest.fixture
@@ -77,6 +89,21 @@ def test_an_authenticator_that_raises_for_a_session_that_has_ended_keeps_nothing
     rig.disconnect(other)
     rig.run(lambda: session_counters(rig) == (1, 1))
     assert rig.client.list_recordings() == []
+
+
+def test_a_driver_that_takes_no_commands_leaves_no_recording_that_never_ends(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: Any, **_options: Any) -> None:
+        raise RingBufferFullError("the driver takes no commands", where="to-driver ring")
+
+    rig.client.start_recording(CHANNEL, STREAM_ID)
+    monkeypatch.setattr(rig.archive.conductor.core, "aeron", WithoutCounters(rig.archive.conductor.core.aeron, full))
+    publication = rig.publication()
+    rig.run(lambda: rig.failures)
+    monkeypatch.undo()
+    assert "the driver takes no commands" in str(rig.failures[0])
+    [found] = rig.client.list_recordings()
+    assert (found.start_position, found.stop_position) == (0, 0)
+    assert rig.offer(publication, 300) > 3 * 65536  # nothing holds the publisher up
 
 
 def test_a_deletion_that_is_under_way_when_the_archive_closes_is_completed(rig: Rig) -> None:

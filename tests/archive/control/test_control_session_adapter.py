@@ -199,6 +199,20 @@ def test_the_rules_for_a_principal_go_before_those_for_all() -> None:
     assert not service.is_authorised(111, 1, None, b"admin")
 
 
+def test_what_an_authorisation_service_cannot_decide_is_not_permitted() -> None:
+    class Undecided:
+        def is_authorised(self, _protocol_id: int, _action_id: int, _type: Any, _encoded_principal: bytes) -> bool:
+            raise KeyError("no such principal")
+
+    host = SessionHost(authorisation=Undecided())
+    host.active()
+    host.send(REQUEST)
+    [found] = host.publication.take()
+    assert (found.code, found.relevant_id) == (ControlResponseCode.ERROR, ArchiveErrorCode.UNAUTHORISED_ACTION)
+    assert host.operations.calls == []
+    assert "'no such principal'" in host.reports
+
+
 def test_a_refusal_is_answered_with_its_code() -> None:
     host = SessionHost()
     host.active()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,20 @@ def test_segments_named_by_index_are_named_by_position(tmp_path: Path, golden_ar
     assert len(migrate(FileSystem(), directory, lambda _: None)) == 3
     assert {path for path in contents(directory) if path.endswith(".rec")} == {path for path in before if path.endswith(".rec")}
     assert (directory / "1-262144.rec").read_bytes() == before["1-262144.rec"]
+
+
+def test_a_plan_that_names_others_than_segments_is_not_followed(tmp_path: Path, golden_archives: Path) -> None:
+    directory = simple(golden_archives, tmp_path / "archive", "seg64k-orderly")
+    aged(directory, 1)
+    segment = next(directory.glob("*.rec")).name
+    plan = directory / f"migration-{compose_version(1, 0, 0)}-to-{compose_version(2, 0, 0)}.dat"
+    for renames in ([["archive.catalog", "../moved"]], [[segment, "../moved"]], [[segment, 5]]):
+        plan.write_text(json.dumps(renames))
+        (step,) = migrate(FileSystem(), directory, lambda _: None, is_dry=True)
+        assert all(new.endswith(".rec") and "/" not in new for _, new in step.renames)
+    migrate(FileSystem(), directory, lambda _: None)
+    assert not (tmp_path / "moved").exists()
+    assert len(Catalog.open(directory, FileSystem(), capacity=4096)) == 15
 
 
 def test_a_dry_run_changes_nothing(tmp_path: Path, golden_archives: Path) -> None:

@@ -9,10 +9,11 @@ from aerowire.agents.error_recorder import is_storage_error
 from aerowire.archive.conductor import channels
 from aerowire.archive.conductor.active_recording import ActiveRecording
 from aerowire.archive.conductor.recording_subscription import RecordingSubscription
+from aerowire.archive.conductor.unrecorded_stop import UnrecordedStop
 from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.archive.control.requests import ExtendRecording, StartRecording
 from aerowire.archive.control.retried_request import RetriedRequest
-from aerowire.base.errors import ChannelError, ConfigurationError
+from aerowire.base.errors import AerowireError, ChannelError, ConfigurationError
 from aerowire.codecs.flyweights.archive import RecordingSignal
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from aerowire.recordings.catalog_entry import RecordingEntry
@@ -248,15 +249,15 @@ class Recordings:
                 entry, signal = self._extended(found, request, image), RecordingSignal.EXTEND
             else:
                 entry, signal = self._added(found, image), RecordingSignal.START
+            recording = self._activated(found, entry, image, signal)
         except RequestRefusedError as refusal:
             self._core.errors.record(f"WARN - {refusal.what}", key=("image not recorded", refusal.code))
             found.session.send_error(request.correlation_id, refusal.what, refusal.code)
-        except Exception as error:  # the catalog cannot be written: told to the client
+        except Exception as error:  # the catalog cannot be written, or the driver takes no commands: told to the client
             self._core.errors.record(error, key=("image not recorded", type(error)))
             code = ArchiveErrorCode.STORAGE_SPACE if is_storage_error(error) else ArchiveErrorCode.GENERIC
             found.session.send_error(request.correlation_id, str(error), code)
         else:
-            recording = ActiveRecording(self._core, entry, image, found, signal)
             found.recordings.append(recording)
             self._active[entry.recording_id] = recording
             self._core.count(self._core.recording_sessions, 1)
@@ -264,6 +265,16 @@ class Recordings:
         found.skip(image)
         if request.is_auto_stop:
             self.leave(found, "the image cannot be recorded")
+
+    def _activated(self, found: RecordingSubscription, entry: RecordingEntry, image: Image, signal: RecordingSignal) -> ActiveRecording:
+        """Return a recording that the catalog has as active; if the driver takes no command for its counter, it ends where it is."""
+        try:
+            return ActiveRecording(self._core, entry, image, found, signal)
+        except AerowireError:
+            stop = UnrecordedStop(self._core, entry.recording_id, image.join_position, has_failed=False)
+            if not stop.write():
+                self._core.sessions.add(stop)
+            raise
 
     def _added(self, found: RecordingSubscription, image: Image) -> RecordingEntry:
         catalog = self._core.catalog

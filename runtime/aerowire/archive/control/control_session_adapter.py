@@ -178,8 +178,11 @@ class ControlSessionAdapter:
         return session
 
     def _is_authorised(self, session: ControlSession, correlation_id: int, template_id: int, image: Image) -> bool:
-        if self._authorisation.is_authorised(SCHEMA_ID, template_id, None, session.encoded_principal):
-            return True
+        try:
+            if self._authorisation.is_authorised(SCHEMA_ID, template_id, None, session.encoded_principal):
+                return True
+        except Exception as error:  # what cannot be decided is not permitted
+            self._report(error, ("authorisation", type(error)))
         self._drop(image, f"unauthorised archive action={template_id} controlSessionId={session.session_id}", "principal")
         session.send_error(correlation_id, "unauthorised action", ArchiveErrorCode.UNAUTHORISED_ACTION)
         return False

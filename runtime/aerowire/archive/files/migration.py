@@ -25,7 +25,7 @@ from aerowire.codecs.flyweights.archive_mark import MarkFileHeaderDecoder
 from aerowire.codecs.flyweights.base import align
 from aerowire.recordings.catalog_entry import ENTRY_LENGTH_MIN
 from aerowire.recordings.catalog_layout import ENTRY_HEADER_LENGTH, CatalogHeader
-from aerowire.recordings.segment_names import segment_name
+from aerowire.recordings.segment_names import parse_segment_name, segment_name
 from aerowire.recordings.versions import compose_version, major_version, version_text
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def _plan(files: FilePort, directory: Path, version: int) -> Step:
         with files.open(directory / _plan_name(version, to_version)) as file:
             text = file.read(0, min(file.length(), _PLAN_LENGTH_MAX))
         if text:
-            return Step(version, to_version, [(str(old), str(new)) for old, new in json.loads(text)])
+            return Step(version, to_version, [(_checked(old), _checked(new)) for old, new in json.loads(text)])
     except MissingFileError:
         pass
     except (ValueError, TypeError):
-        pass  # a plan of which not all was written: nothing has been renamed by it
+        pass  # a plan of which not all was written, or another's: nothing has been renamed by it
     with OfflineCatalog(files, directory, any_version=True) as catalog:
         segments = list_segments(files, directory)
         renames = [
@@ -91,6 +91,13 @@ def _plan(files: FilePort, directory: Path, version: int) -> Step:
             for old, new in _moves(entry, segments.get(entry.recording_id, []), major_version(version))
         ]
     return Step(version, to_version, renames)
+
+
+def _checked(name: object) -> str:
+    """Return the name of a segment file in a plan. Raises ValueError for another, which might lead out of the directory."""
+    if not isinstance(name, str) or parse_segment_name(name) is None:
+        raise ValueError(f"{name!r}, expected the name of a segment file")
+    return name
 
 
 def _moves(entry: RecordingEntry, positions: list[int], major: int) -> Iterator[tuple[int, int]]:
