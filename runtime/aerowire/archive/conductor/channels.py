@@ -14,6 +14,7 @@ from aerowire.base.channel_builder import initial_position
 from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
 from aerowire.base.errors import ChannelError, ConfigurationError
 from aerowire.codecs.flyweights.archive import RecordingDescriptorDecoder, SourceLocation
+from aerowire.recordings.catalog_entry import RecordingEntry, implausible_fields
 
 CONTROL_MODE_RESPONSE = "response"
 
@@ -88,6 +89,14 @@ def parse_channel(text: str) -> ChannelUri:
 def stripped_channel(uri: ChannelUri) -> str:
     """Return a channel with what an archive keeps of it. Raises ConfigurationError for a value that is none."""
     return _built(uri, _stripped(uri))
+
+
+def check_described(entry: RecordingEntry) -> None:
+    """Raise ConfigurationError for a recording of another archive that cannot be, or whose descriptor no client could be sent."""
+    problem = implausible_fields(entry)
+    if problem is not None:
+        raise ConfigurationError("the recording cannot be", where=f"recording {entry.recording_id} of the source", actual=problem)
+    check_listed(entry.stripped_channel, entry.original_channel, entry.source_identity)
 
 
 def check_listed(stripped: str, original: str, source_identity: str = "") -> None:

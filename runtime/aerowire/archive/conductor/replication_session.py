@@ -26,7 +26,7 @@ from aerowire.codecs.flyweights.archive import RecordingSignal, SourceLocation
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.events import ArchiveEventCode
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
-from aerowire.recordings.catalog_entry import RecordingEntry, implausible_fields
+from aerowire.recordings.catalog_entry import RecordingEntry
 
 if TYPE_CHECKING:
     from aerowire.archive.client.descriptors import RecordingDescriptor
@@ -194,7 +194,10 @@ class ReplicationSession:
                 f"Replication fileIoMaxLength ({request.file_io_max_length}) is less than than the recording mtuLength ({found.mtu_length})"
             )
         copied = _copied(found)
-        _check_descriptor(found, copied)
+        try:
+            channels.check_described(replace(copied, recording_id=found.recording_id, stop_position=found.stop_position))
+        except ConfigurationError as error:
+            raise RequestRefusedError(f"src recording {found.recording_id} cannot be copied: {error}") from None
         self._position = found.start_position if self._entry is None else self._entry.stop_position
         if self._entry is None:
             self._dst_recording_id = catalog.add_recording(copied)
@@ -441,17 +444,6 @@ def _copied(found: RecordingDescriptor) -> RecordingEntry:
         original_channel=found.original_channel,
         source_identity=found.source_identity,
     )
-
-
-def _check_descriptor(found: RecordingDescriptor, copied: RecordingEntry) -> None:
-    """Raise RequestRefusedError for a descriptor that cannot be, or that clients of this archive could not be sent."""
-    problem = implausible_fields(replace(copied, recording_id=found.recording_id, stop_position=found.stop_position))
-    try:
-        channels.check_listed(copied.stripped_channel, copied.original_channel, copied.source_identity)
-    except ConfigurationError as error:
-        problem = problem or str(error)
-    if problem is not None:
-        raise RequestRefusedError(f"src recording {found.recording_id} cannot be copied: {problem}")
 
 
 def _words(image: Image) -> str:
