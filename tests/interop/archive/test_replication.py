@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aerowire.archive import AeronArchive, ReplicationParams
+from aerowire.client import ExclusivePublication
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from tests.interop.archive.content import Batch, hash_of, replayed
 from tests.interop.archive.nodes import finish, response_channel, start_archive
@@ -18,10 +19,12 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 LAST = Batch(13, 50)
 
 
-def merge(scenario: Scenario, feature: str, replicator: Replicator, source: AeronArchive) -> None:
-    """Copy a recording that goes on, and go on with its live stream, by the subscription that has the tags of the request."""
+def merge(scenario: Scenario, feature: str, replicator: Replicator, source: AeronArchive, control: str) -> int:
+    """Copy a recording that goes on, and go on with its live stream, by the subscription that has the tags of the request.
+
+    Returns the id of the copy, which has ended with the stream.
+    """
     scenario.next_feature(feature)
-    control = f"control=127.0.0.1:{free_port()}|control-mode=dynamic"
     publication = source.add_recorded_exclusive_publication(f"aeron:udp?{control}|ssc=true|term-length=64k", STREAM_ID)
     FIRST.publish(publication)
     params = ReplicationParams(live_destination=f"aeron:udp?endpoint=127.0.0.1:0|{control}", channel_tag_id=7771, subscription_tag_id=7772)
@@ -30,17 +33,40 @@ def merge(scenario: Scenario, feature: str, replicator: Replicator, source: Aero
     replicator.await_signals("MERGE", "REPLICATE_END")
     (subscription,) = replicator.archive.list_recording_subscriptions()
     assert "tags=7771,7772" in subscription.stripped_channel
+    copy = replicator.signals[0].recording_id
+    end_stream(replicator, publication, copy)
+    assert replicator.names == ["REPLICATE", "EXTEND", "MERGE", "REPLICATE_END", "STOP"]
+    replicator.compare(copy, FIRST, SECOND, LAST)
+    scenario.observed(f"content hash of 3 batches; signals {', '.join(replicator.names)}")
+    return copy
+
+
+def merge_again(scenario: Scenario, feature: str, replicator: Replicator, source: AeronArchive, control: str, copy: int) -> None:
+    """Go on with the recording of `merge`, and with its copy: what is missing, and the live stream, by a subscription without tags."""
+    scenario.next_feature(feature)
+    continued = source.add_continued_publication(f"aeron:udp?{control}|ssc=true|term-length=64k", STREAM_ID)
+    assert continued.recording_id == 1
+    source.await_recorded(1, FIRST.publish(continued.publication))
+    replicator.start(1, ReplicationParams(live_destination=f"aeron:udp?endpoint=127.0.0.1:0|{control}", dst_recording_id=copy))
+    SECOND.publish(continued.publication, work=replicator.archive.poll)
+    replicator.await_signals("MERGE", "REPLICATE_END")
+    end_stream(replicator, continued.publication, copy)
+    assert replicator.names == ["EXTEND", "MERGE", "REPLICATE_END", "STOP"]
+    content = FIRST, SECOND, LAST, FIRST, SECOND, LAST
+    replicator.compare(copy, *content)
+    assert replayed(source, 1) == hash_of(*content)
+    scenario.observed(f"content hash of 6 batches; signals {', '.join(replicator.names)}")
+
+
+def end_stream(replicator: Replicator, publication: ExclusivePublication, copy: int) -> None:
+    """End a live stream that a copy has merged with, which ends there too."""
     # The official archive says MERGE also before the live publisher knows of the copy, and that one would go on without it.
     wait_until(lambda: total(replicator.source.driver, "mdc-num-dest") > 0, "the copy at the live publisher")
     end = LAST.publish(publication)
-    copy = replicator.signals[0].recording_id
     replicator.archive.await_recorded(copy, end)
     publication.close()
     replicator.await_signals("STOP")
-    assert replicator.names == ["REPLICATE", "EXTEND", "MERGE", "REPLICATE_END", "STOP"]
     assert replicator.signals[-1].position == end
-    replicator.compare(copy, FIRST, SECOND, LAST)
-    scenario.observed(f"content hash of 3 batches; signals {', '.join(replicator.names)}")
 
 
 def refuse(scenario: Scenario, feature: str, replicator: Replicator) -> None:
@@ -89,7 +115,9 @@ def test_recordings_are_copied_in_every_form(scenario: Scenario, target_side: Si
             replicator.copy(f"Archive replication: tagged{suffix}", tagged, FIRST, SECOND)
             by_response = ReplicationParams(replication_channel=response_channel(), src_response_channel=response_channel())
             replicator.copy(f"Archive replication: by response channels{suffix}", by_response, FIRST, SECOND)
-            merge(scenario, f"Archive replication: live merge, tagged{suffix}", replicator, recorded)
+            control = f"control=127.0.0.1:{free_port()}|control-mode=dynamic"
+            copy = merge(scenario, f"Archive replication: live merge, tagged{suffix}", replicator, recorded, control)
+            merge_again(scenario, f"Archive replication: live merge into its earlier copy{suffix}", replicator, recorded, control, copy)
             if is_lossy:
                 scenario.prove(target.driver, "NAKs sent")
                 scenario.prove(source.driver, "Retransmits sent")
