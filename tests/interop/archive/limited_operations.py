@@ -13,6 +13,7 @@ from aerowire.archive import REPLAY_ALL_AND_STOP, AeronArchive, RecordingDescrip
 from aerowire.base.errors import ArchiveError
 from aerowire.client import build_channel, initial_position
 from aerowire.client.handles.waiting import Pending
+from tests.interop.archive.recording_watch import RecordingWatch
 from tests.interop.archive.work import ArchiveWork
 from tests.support.waiting import rest, wait_until
 
@@ -62,12 +63,15 @@ class LimitedOperations(ArchiveWork):
 
     def _record(self) -> None:
         archive, say, first = self.archive, self.say, self.first
+        watch = RecordingWatch(archive, first)
+        self.until("recording events", lambda: watch.is_connected)
         publications = [self.aeron.add_exclusive_publication(channel(number), STREAM_ID + number) for number in range(RECORDINGS_MAX)]
         subscriptions = []
         for number, (publication, messages) in enumerate(zip(publications, (70, 1, 0), strict=True)):
             subscriptions.append(archive.start_recording(channel(number), STREAM_ID + number))
             self.publish(publication, messages)
             self.recorded(first + number, messages * FRAME)
+        say("counter of a position", lambda: watch.counter_of(publications[0].session_id))
         say("record one too many", lambda: archive.start_recording(channel(3), STREAM_ID + 3))
         say("extend one too many", lambda: archive.extend_recording(first, channel(0), STREAM_ID))
         say("subscriptions", self._subscriptions)
@@ -81,6 +85,9 @@ class LimitedOperations(ArchiveWork):
         for number in range(RECORDINGS_MAX):
             self._stopped(number)
             say(f"positions of {number}", lambda number=number: self.positions(first + number))
+        self.until("the end of the recording events", watch.has_stopped)
+        say("recording events", lambda: watch.events)
+        watch.close()
         with archive.add_recorded_publication(channel(3), STREAM_ID + 3) as shared:
             self.publish(shared, 1)
             self.recorded(first + 3, FRAME)
@@ -99,7 +106,7 @@ class LimitedOperations(ArchiveWork):
         say("stop a replay", lambda: archive.stop_replay(replays[0]))
         say("replay when there is room again", lambda: self._replay_in_time() >= 0)
         say("stop all replays", lambda: archive.stop_all_replays(first))
-        say("truncate when no replay is left", lambda: self._in_time(lambda: archive.truncate_recording(first, 65 * FRAME)))
+        say("truncate when no replay is left", lambda: self.in_time(lambda: archive.truncate_recording(first, 65 * FRAME)))
         say("replay what is empty", lambda: archive.start_replay(first + 2, IPC, REPLAY_STREAM_ID, EMPTY))
         say("stop what is left", lambda: archive.stop_all_replays(first + 2))
 
@@ -119,6 +126,15 @@ class LimitedOperations(ArchiveWork):
                 say(f"extend with another {name}", self._raise_next_error)
             say(f"stop after another {name}", lambda: archive.try_stop_recording(channel(1), STREAM_ID + 1))
         say("positions after them", lambda: self.positions(recording))
+        self.signals.clear()
+        archive.extend_recording(recording, channel(1), STREAM_ID + 1, auto_stop=True)
+        right = build_channel("ipc", alias="1", is_spy=False, **initial_position(FRAME, found.initial_term_id, SEGMENT))
+        with self.aeron.add_exclusive_publication(right, STREAM_ID + 1) as publication:
+            self.publish(publication, 1)
+            self.recorded(recording, 2 * FRAME)
+        self.take_signals("an extension that stops by itself", "STOP")
+        self.until("no subscription", lambda: not self._subscriptions())
+        say("subscriptions of it", lambda: 0)
 
     def _segments(self) -> None:
         archive, say = self.archive, self.say
@@ -130,12 +146,12 @@ class LimitedOperations(ArchiveWork):
         say("replay attached", lambda: self._replayed(early))
         say("detach again", lambda: archive.detach_segments(early, SEGMENT))
         say("delete detached", lambda: archive.delete_detached_segments(early))
-        self._take_signals("delete detached", "DELETE")
+        self.take_signals("delete detached", "DELETE")
         say("attach deleted", lambda: archive.attach_segments(early))
 
         late = self._record_at(2 * SEGMENT, 70)
         say("migrate to the recording that follows", lambda: archive.migrate_segments(early, late))
-        self._take_signals("migrate", "DELETE")
+        self.take_signals("migrate", "DELETE")
         say("positions of what is empty", lambda: self.positions(early))
         say("positions of what was joined", lambda: self.positions(late))
         say("replay what was joined", lambda: self._replayed(late))
@@ -144,14 +160,14 @@ class LimitedOperations(ArchiveWork):
         # The official recorder has begun a segment behind that of a recording that ends with one, and has no place there then.
         before = self._record_at(0, 70)
         say("truncate to a segment", lambda: archive.truncate_recording(before, SEGMENT))
-        self._take_signals("truncate", "DELETE")
+        self.take_signals("truncate", "DELETE")
         behind = self._record_at(SEGMENT, 80)
         say("migrate to the recording before", lambda: archive.migrate_segments(behind, before))
-        self._take_signals("migrate back", "DELETE")
+        self.take_signals("migrate back", "DELETE")
         say("positions of both", lambda: f"{self.positions(before)}, {self.positions(behind)}")
         say("replay both", lambda: self._replayed(before))
         say("purge segments of both", lambda: archive.purge_segments(before, 2 * SEGMENT))
-        self._take_signals("purge segments", "DELETE")
+        self.take_signals("purge segments", "DELETE")
         say("replay the rest", lambda: self._replayed(before))
 
     def _refuse_migrations(self) -> None:
@@ -181,11 +197,11 @@ class LimitedOperations(ArchiveWork):
             for stop in (archive.stop_replication, archive.try_stop_replication):
                 self.signals.clear()
                 replication_id = self._copy(source)
-                self._await_signals("REPLICATE", "EXTEND")
+                self.await_signals("REPLICATE", "EXTEND")
                 copy = self._last().recording_id
                 self.recorded(copy, 3 * FRAME)
                 say("stop a replication", lambda stop=stop, replication_id=replication_id: stop(replication_id))
-                self._await_signals("STOP", "REPLICATE_END")
+                self.await_signals("STOP", "REPLICATE_END")
                 say("signals of it", lambda: " ".join(sorted(text.split()[0] for text in self.signals)))
                 say("positions of the copy", lambda copy=copy: self.positions(copy))
                 say("stop it again", lambda stop=stop, replication_id=replication_id: stop(replication_id))
@@ -238,21 +254,7 @@ class LimitedOperations(ArchiveWork):
         return self.received(self.archive.replay(recording_id, channel("replay"), REPLAY_STREAM_ID, EMPTY))
 
     def _replay_in_time(self) -> int:
-        return self._in_time(lambda: self.archive.start_replay(self.first, IPC, REPLAY_STREAM_ID, FOLLOWING))
-
-    def _in_time(self, operation: Callable[[], int]) -> int:
-        """Do an operation as soon as the archive no longer refuses it: replays that are stopped end in its next cycles."""
-        results: list[int] = []
-
-        def succeeds() -> bool:
-            try:
-                results.append(operation())
-            except ArchiveError:
-                return False
-            return True
-
-        self.until("an operation", succeeds)
-        return results[0]
+        return self.in_time(lambda: self.archive.start_replay(self.first, IPC, REPLAY_STREAM_ID, FOLLOWING))
 
     def _raise_next_error(self) -> None:
         errors: list[ArchiveError] = []
@@ -264,12 +266,3 @@ class LimitedOperations(ArchiveWork):
 
         wait_until(comes, "an error")
         raise errors[0]
-
-    def _await_signals(self, *names: str) -> None:
-        self.until(f"{names}", lambda: set(names) <= {text.split()[0] for text in self.signals})
-
-    def _take_signals(self, name: str, awaited: str) -> None:
-        """Wait for a signal, and note all that came."""
-        self._await_signals(awaited)
-        self.say(f"signals of {name}", lambda: ", ".join(sorted(self.signals)))
-        self.signals.clear()

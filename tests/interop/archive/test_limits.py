@@ -12,6 +12,7 @@ from tests.interop.archive.limited_operations import FULL, LIMITS, LimitedOperat
 from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
 from tests.interop.harness import Side
 from tests.interop.scenarios import LIMIT_S, Scenario
+from tests.support.processes import free_port
 from tests.support.waiting import rest, wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
@@ -35,6 +36,8 @@ REFUSALS = {
 }
 
 RECORDED_STREAM, REPLAYED_STREAM = 1301, 2301
+# Requests that only the official client has calls for.
+OLD = "old: "
 # Fewer bytes than the window of the replay: the official archive counts a block again that it reads again for want of room.
 MESSAGES = 20
 
@@ -73,13 +76,19 @@ def compare_counters(scenario: Scenario, *nodes: ArchiveNode) -> None:
     scenario.observed(f"{len(ours)} counters, by type, label, key and value")
 
 
-def official_runs(scenario: Scenario, limited: list[ArchiveNode], full: list[ArchiveNode]) -> list[list[Outcome]]:
+def told_by(channel: str) -> dict[str, str]:
+    """Return the properties of an archive that tells of recordings by a channel."""
+    return {"aeron.archive.recording.events.enabled": "true", "aeron.archive.recording.events.channel": channel}
+
+
+def official_runs(scenario: Scenario, limited: list[ArchiveNode], full: list[ArchiveNode], events: list[str]) -> list[list[Outcome]]:
     """Return what comes of the operations of the official client, at each archive in turn."""
     given = {
         "dir": limited[0].driver.directory,
         "responses": limited[0].channels("udp")[1],
         "timeout": int(LIMIT_S),
         "archives": " ".join(node.control_channel for node in limited),
+        "events": " ".join(events),
         "full": " ".join(node.control_channel for node in full),
     }
     command = scenario.bench.java.command("LimitedArchiveOperations", *(f"{name}={value}" for name, value in given.items()))
@@ -105,11 +114,14 @@ def check(scenario: Scenario, found: list[Outcome], expected: list[Outcome]) -> 
 def test_archives_with_limits_count_refuse_and_join_alike(scenario: Scenario) -> None:
     driver = scenario.driver("official")
     scenario.row.subscribing = ["aerowire archive client"]
-    limited = [start_archive(scenario, side, driver, {"aeron.archive.id": str(IDS[side]), **LIMITS}) for side in SIDES]
+    events = {side: f"aeron:udp?control-mode=dynamic|control=127.0.0.1:{free_port()}" for side in SIDES}
+    limited = [
+        start_archive(scenario, side, driver, {"aeron.archive.id": str(IDS[side]), **LIMITS, **told_by(events[side])}) for side in SIDES
+    ]
     full = [start_archive(scenario, side, driver, {"aeron.archive.id": str(IDS[side] + len(IDS)), **FULL}) for side in SIDES]
     compare_counters(scenario, *limited)
 
-    runs = official_runs(scenario, limited, full)
+    runs = official_runs(scenario, limited, full, list(events.values()))
     expected, served = ([*runs[index], *runs[index + len(SIDES)]] for index in range(len(SIDES)))
 
     feature = "Archive with limits: refusals, joined segments and stopped copies"
@@ -120,9 +132,13 @@ def test_archives_with_limits_count_refuse_and_join_alike(scenario: Scenario) ->
             check(scenario, served, expected)
         scenario.next_feature(f"{feature}, of our client")
         scenario.row.publishing, scenario.row.subscribing = f"{node.side} archive, official driver", ["aerowire archive client"]
-        found = LimitedOperations(lambda node=node, **options: node.connect("udp", **options), source=node.control_channel).run()
+        given = {"recording_events_channel": events[node.side]}
+        found = LimitedOperations(
+            lambda node=node, given=given, **options: node.connect("udp", **given, **options), source=node.control_channel
+        ).run()
         found += LimitedOperations(lambda node=without_space, **options: node.connect("udp", **options), source="").run_without_space()
-        check(scenario, found, expected)
+        check(scenario, found, [(name, result) for name, result in expected if not name.startswith(OLD)])
+    assert {f"{OLD}start recording", f"{OLD}extend recording"} <= {name for name, result in expected if result == "OK"}
     refused = {int(result.removeprefix("error ")) for _, result in expected if result.startswith("error ")}
     assert refused == {int(code) for code in REFUSALS}
     finish(scenario, *limited, *full)

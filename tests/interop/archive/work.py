@@ -85,6 +85,30 @@ class ArchiveWork:
         """Wait, and hear signals meanwhile."""
         wait_until(condition, lambda: f"{what}; signals {self.signals}", work=self._work)
 
+    def in_time(self, operation: Callable[[], int]) -> int:
+        """Do an operation as soon as the archive no longer refuses it: replays that are stopped end in its next cycles."""
+        results: list[int] = []
+
+        def succeeds() -> bool:
+            try:
+                results.append(operation())
+            except ArchiveError:
+                return False
+            return True
+
+        self.until("an operation", succeeds)
+        return results[0]
+
+    def await_signals(self, *names: str) -> None:
+        """Wait for signals of these names."""
+        self.until(f"{names}", lambda: set(names) <= {text.split()[0] for text in self.signals})
+
+    def take_signals(self, name: str, awaited: str) -> None:
+        """Wait for a signal, and note all that came."""
+        self.await_signals(awaited)
+        self.say(f"signals of {name}", lambda: ", ".join(sorted(self.signals)))
+        self.signals.clear()
+
     def _on_signal(self, event: RecordingSignalEvent) -> None:
         self.signals.append(f"{event.signal.name} {event.recording_id - self.first} {event.position}")
 

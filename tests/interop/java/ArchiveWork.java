@@ -10,10 +10,14 @@ import org.agrona.concurrent.IdleStrategy;
 import org.agrona.concurrent.UnsafeBuffer;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What sequences of operations have in common: an official client, messages of one length with a number each, signals, and what came of
@@ -161,5 +165,63 @@ abstract class ArchiveWork implements AutoCloseable
             result = "exception " + error;
         }
         System.out.println("{\"operation\": \"" + name + "\", \"result\": \"" + result + "\"}");
+    }
+
+    final Stream<Long> ids(final long from)
+    {
+        final List<Long> found = new ArrayList<>();
+        archive.listRecordings(from, 1000, (a, b, id, d, e, f, g, h, i, j, k, l, m, n, o, p) -> found.add(id));
+        return found.stream();
+    }
+
+    final long last()
+    {
+        return ids(first).reduce((a, b) -> b).orElseThrow();
+    }
+
+    final void stopped(final long recordingId)
+    {
+        until("a stop", () -> archive.getStopPosition(recordingId) >= 0);
+    }
+
+    static String done(final Runnable operation)
+    {
+        operation.run();
+        return "done";
+    }
+
+    final long inTime(final Supplier<Long> operation)
+    {
+        final long[] result = new long[1];
+        until("an operation", () ->
+        {
+            try
+            {
+                result[0] = operation.get();
+                return true;
+            }
+            catch (final ArchiveException error)
+            {
+                return false;
+            }
+        });
+        return result[0];
+    }
+
+    final Stream<String> names()
+    {
+        return signals.stream().map((text) -> text.split(" ")[0]);
+    }
+
+    final void awaitSignals(final String... awaited)
+    {
+        until(String.join(" ", awaited), () -> names().collect(Collectors.toSet()).containsAll(Arrays.asList(awaited)));
+    }
+
+    final void takeSignals(final String name, final String awaited)
+    {
+        awaitSignals(awaited);
+        say("signals of " + name, () -> signals.stream().sorted().collect(Collectors.joining(", ")));
+        signals.clear();
     }
 }

@@ -4,6 +4,7 @@ import io.aeron.FragmentAssembler;
 import io.aeron.Publication;
 import io.aeron.archive.client.AeronArchive;
 import io.aeron.archive.client.ArchiveException;
+import io.aeron.archive.client.ControlResponsePoller;
 import io.aeron.archive.client.ReplayParams;
 import io.aeron.archive.client.ReplicationParams;
 import io.aeron.archive.codecs.ControlResponseCode;
@@ -14,16 +15,14 @@ import io.aeron.archive.codecs.SourceLocation;
 import io.aeron.logbuffer.FragmentHandler;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.function.Supplier;
+import java.util.function.LongPredicate;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Operations on an archive with limits by the official client: what tests/interop/archive/limited_operations.py does with ours, in the same
- * order and by the same names. {@code archives=} names the control channels of several, {@code full=} those of archives without space; the
- * event {@code done} follows the operations of each.
+ * order and by the same names. {@code archives=} names the control channels of several, {@code events=} those of their recording events,
+ * {@code full=} the control channels of archives without space; the event {@code done} follows the operations of each.
  */
 final class LimitedArchiveOperations extends ArchiveWork
 {
@@ -39,19 +38,23 @@ final class LimitedArchiveOperations extends ArchiveWork
     private static final int LONG = 3900;
 
     private final String source;
+    private final String eventsChannel;
 
-    private LimitedArchiveOperations(final Arguments options, final String requests)
+    private LimitedArchiveOperations(final Arguments options, final String requests, final String eventsChannel)
     {
         super(options, requests, FRAME - 32);
         source = requests;
+        this.eventsChannel = eventsChannel;
     }
 
     public static void main(final String[] arguments) throws Exception
     {
         final Arguments options = new Arguments(arguments);
-        for (final String requests : options.list("archives"))
+        final String[] archives = options.list("archives");
+        for (int index = 0; index < archives.length; index++)
         {
-            try (LimitedArchiveOperations operations = new LimitedArchiveOperations(options, requests))
+            final String events = options.list("events")[index];
+            try (LimitedArchiveOperations operations = new LimitedArchiveOperations(options, archives[index], events))
             {
                 operations.run();
             }
@@ -59,7 +62,7 @@ final class LimitedArchiveOperations extends ArchiveWork
         }
         for (final String requests : options.list("full"))
         {
-            try (LimitedArchiveOperations operations = new LimitedArchiveOperations(options, requests))
+            try (LimitedArchiveOperations operations = new LimitedArchiveOperations(options, requests, ""))
             {
                 operations.runWithoutSpace();
             }
@@ -83,6 +86,7 @@ final class LimitedArchiveOperations extends ArchiveWork
         refuseMigrations();
         replicate();
         list();
+        oldRequests();
     }
 
     private void runWithoutSpace()
@@ -93,6 +97,8 @@ final class LimitedArchiveOperations extends ArchiveWork
 
     private void record()
     {
+        final RecordingWatch watch = new RecordingWatch(aeron, archive.archiveId(), first, eventsChannel);
+        until("recording events", watch::isConnected);
         final List<Publication> publications = new ArrayList<>();
         final long[] subscriptions = new long[RECORDINGS_MAX];
         for (int number = 0; number < RECORDINGS_MAX; number++)
@@ -106,6 +112,7 @@ final class LimitedArchiveOperations extends ArchiveWork
             publish(publications.get(number), messages[number]);
             recorded(first + number, (long)messages[number] * FRAME);
         }
+        say("counter of a position", () -> watch.counterOf(publications.get(0).sessionId()));
         say("record one too many", () -> archive.startRecording(channel(3), STREAM_ID + 3, SourceLocation.LOCAL));
         say("extend one too many", () -> archive.extendRecording(first, channel(0), STREAM_ID, SourceLocation.LOCAL));
         say("subscriptions", this::subscriptions);
@@ -123,6 +130,9 @@ final class LimitedArchiveOperations extends ArchiveWork
             stopped(recordingId);
             say("positions of " + number, () -> positions(recordingId));
         }
+        until("the end of the recording events", watch::hasStopped);
+        say("recording events", watch::events);
+        watch.close();
         try (Publication shared = archive.addRecordedPublication(channel(3), STREAM_ID + 3))
         {
             publish(shared, 1);
@@ -170,6 +180,16 @@ final class LimitedArchiveOperations extends ArchiveWork
         extend(recordingId, "term length", FRAME, termId, 2 * SEGMENT, mtu);
         extend(recordingId, "mtu", FRAME, termId, SEGMENT, 1280);
         say("positions after them", () -> positions(recordingId));
+        final String right = new ChannelUriStringBuilder("aeron:ipc?alias=1").initialPosition(FRAME, termId, SEGMENT).build();
+        signals.clear();
+        archive.extendRecording(recordingId, channel(1), STREAM_ID + 1, SourceLocation.LOCAL, true);
+        try (Publication publication = aeron.addExclusivePublication(right, STREAM_ID + 1))
+        {
+            publish(publication, 1);
+            recorded(recordingId, 2 * FRAME);
+        }
+        takeSignals("an extension that stops by itself", "STOP");
+        say("subscriptions of it", () -> inTime(this::subscriptionCount));
     }
 
     private void extend(
@@ -321,18 +341,58 @@ final class LimitedArchiveOperations extends ArchiveWork
         say("listing 1", () -> ends[1]);
     }
 
+    /** Requests that clients sent before there were newer ones; ours has no calls for them. */
+    private void oldRequests()
+    {
+        final String channel = channel("old");
+        try (ExclusivePublication publication = aeron.addExclusivePublication(channel, STREAM_ID))
+        {
+            say("old: start recording", () -> ask((id) ->
+                archive.archiveProxy().startRecording(channel, STREAM_ID, SourceLocation.LOCAL, id, archive.controlSessionId())));
+            publish(publication, 1);
+            recorded(last(), FRAME);
+        }
+        final long recordingId = last();
+        stopped(recordingId);
+        archive.stopRecording(channel, STREAM_ID);
+        say("old: extend recording", () -> ask((id) -> archive.archiveProxy().extendRecording(
+            channel, STREAM_ID, SourceLocation.LOCAL, recordingId, id, archive.controlSessionId())));
+        archive.stopRecording(channel, STREAM_ID);
+        say("old: positions", () -> positions(recordingId));
+    }
+
+    /** Sends a request by its own means, and returns the code of the response. */
+    private String ask(final LongPredicate request)
+    {
+        final long correlationId = aeron.nextCorrelationId();
+        if (!request.test(correlationId))
+        {
+            throw new IllegalStateException("no room for a request");
+        }
+        final ControlResponsePoller poller = archive.controlResponsePoller();
+        idle.reset();
+        while (!poller.isPollComplete() || poller.correlationId() != correlationId)
+        {
+            checkTime("a response");
+            idle.idle(poller.poll());
+        }
+        return String.valueOf(poller.code());
+    }
+
+    private long subscriptionCount()
+    {
+        if (!subscriptions().isEmpty())
+        {
+            throw new ArchiveException("subscriptions are left");
+        }
+        return 0;
+    }
+
     private String subscriptions()
     {
         final List<String> found = new ArrayList<>();
         archive.listRecordingSubscriptions(0, 10, "", 0, false, (a, b, c, stream, stripped) -> found.add(stripped + "/" + stream));
         return found.stream().sorted().collect(Collectors.joining(" "));
-    }
-
-    private Stream<Long> ids(final long from)
-    {
-        final List<Long> found = new ArrayList<>();
-        archive.listRecordings(from, 1000, (a, b, id, d, e, f, g, h, i, j, k, l, m, n, o, p) -> found.add(id));
-        return found.stream();
     }
 
     private String idsFor(final String fragment, final int streamId)
@@ -341,16 +401,6 @@ final class LimitedArchiveOperations extends ArchiveWork
         archive.listRecordingsForUri(first, 10, fragment, streamId, (a, b, id, d, e, f, g, h, i, j, k, l, m, n, o, p) ->
             found.add(String.valueOf(id - first)));
         return String.join(" ", found);
-    }
-
-    private long last()
-    {
-        return ids(first).reduce((a, b) -> b).orElseThrow();
-    }
-
-    private void stopped(final long recordingId)
-    {
-        until("a stop", () -> archive.getStopPosition(recordingId) >= 0);
     }
 
     private long copy(final long recordingId, final ReplicationParams params)
@@ -388,46 +438,5 @@ final class LimitedArchiveOperations extends ArchiveWork
     private String replayed(final long recordingId)
     {
         return received(archive.replay(recordingId, channel("replay"), REPLAY_STREAM_ID, empty()));
-    }
-
-    private static String done(final Runnable operation)
-    {
-        operation.run();
-        return "done";
-    }
-
-    private long inTime(final Supplier<Long> operation)
-    {
-        final long[] result = new long[1];
-        until("an operation", () ->
-        {
-            try
-            {
-                result[0] = operation.get();
-                return true;
-            }
-            catch (final ArchiveException error)
-            {
-                return false;
-            }
-        });
-        return result[0];
-    }
-
-    private Stream<String> names()
-    {
-        return signals.stream().map((text) -> text.split(" ")[0]);
-    }
-
-    private void awaitSignals(final String... awaited)
-    {
-        until(String.join(" ", awaited), () -> names().collect(Collectors.toSet()).containsAll(Arrays.asList(awaited)));
-    }
-
-    private void takeSignals(final String name, final String awaited)
-    {
-        awaitSignals(awaited);
-        say("signals of " + name, () -> signals.stream().sorted().collect(Collectors.joining(", ")));
-        signals.clear();
     }
 }
