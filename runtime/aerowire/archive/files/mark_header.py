@@ -11,10 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerowire.base.errors import ArchiveFileError, MissingFileError
-from aerowire.codecs.flyweights.archive_files import MARK_FILE_HEADER_LENGTH, MARK_FILE_NAME, MARK_LINK_FILE_NAME
-from aerowire.codecs.flyweights.archive_mark import MarkFileHeaderDecoder, MessageHeaderDecoder
+from aerowire.agents.directory_lock import DirectoryOwner
+from aerowire.agents.mark_kind import MarkKind
+from aerowire.base.errors import ActiveArchiveError, ArchiveFileError
+from aerowire.codecs.flyweights.archive_files import (
+    ARCHIVE_ERROR_LOG_NAME,
+    CATALOG_VERSION,
+    MARK_FILE_HEADER_LENGTH,
+    MARK_FILE_LIVENESS_TIMEOUT_MS,
+    MARK_FILE_NAME,
+    MARK_LINK_FILE_NAME,
+)
+from aerowire.codecs.flyweights.archive_mark import MarkFileHeaderDecoder, MarkFileHeaderEncoder, MessageHeaderDecoder
 from aerowire.codecs.support.errors import SbeError
+from aerowire.codecs.tables.archive_options import OPTIONS
 
 if TYPE_CHECKING:
     from aerowire.base.file_port import FilePort
@@ -22,8 +32,6 @@ if TYPE_CHECKING:
 MESSAGE_HEADER_LENGTH: Final = MessageHeaderDecoder.ENCODED_LENGTH
 NULL_ARCHIVE_ID: Final = -1
 _BLOCK_LENGTH = MarkFileHeaderDecoder.SBE_BLOCK_LENGTH
-_ERROR_LOG_LENGTH_MAX = 1 << 30
-_LINK_LENGTH_MAX = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,48 +90,36 @@ def decode_mark_header(data: bytes, path: Path) -> MarkHeader:
         ) from None
 
 
+ARCHIVE_MARK: Final = MarkKind(
+    owner=DirectoryOwner(name="archive", option=OPTIONS["archive_dir"].property, active_error=ActiveArchiveError),
+    file_error=ArchiveFileError,
+    file_name=MARK_FILE_NAME,
+    link_file_name=MARK_LINK_FILE_NAME,
+    lock_file_name="archive.lock",
+    error_log_name=ARCHIVE_ERROR_LOG_NAME,
+    version=CATALOG_VERSION,
+    header_length=MARK_FILE_HEADER_LENGTH,
+    message_header_length=MESSAGE_HEADER_LENGTH,
+    liveness_timeout_ms=MARK_FILE_LIVENESS_TIMEOUT_MS,
+    encoder=MarkFileHeaderEncoder,
+    decode=decode_mark_header,
+    other_version_hint="migrate older files by: aerowire archive migrate DIR",
+)
+
+
 def read_mark_file(files: FilePort, path: Path) -> tuple[MarkHeader, bytes]:
     """Return the header of a mark file and its error log. Raises ArchiveFileError, FileError, MissingFileError."""
-    with files.open(path) as file:
-        header = decode_mark_header(file.read(0, MARK_FILE_HEADER_LENGTH), path)
-        if not header.header_length >= 0 or not 0 <= header.error_buffer_length <= _ERROR_LOG_LENGTH_MAX:
-            raise ArchiveFileError(
-                "the mark file is damaged",
-                where=f"{path}, offset {header.offset}",
-                expected="an error log within the file",
-                actual=f"{header.error_buffer_length} bytes from {header.header_length} on",
-            )
-        length = min(header.error_buffer_length, max(file.length() - header.header_length, 0))
-        return header, file.read(header.header_length, length)
+    return ARCHIVE_MARK.read(files, path)
 
 
 def mark_directory(files: FilePort, archive_directory: Path) -> Path:
     """Return the directory of an Archive's mark file: its own, or the one that its link file names. Raises FileError."""
-    try:
-        with files.open(archive_directory / MARK_LINK_FILE_NAME) as file:
-            text = file.read(0, _LINK_LENGTH_MAX).decode("utf-8", "surrogateescape").strip()
-    except MissingFileError:
-        return archive_directory
-    return Path(text) if text else archive_directory
-
-
-def write_link(files: FilePort, archive_directory: Path, directory: Path) -> None:
-    """Make the link file that names the mark file's directory, or delete it where that is the Archive's own. Raises FileError."""
-    link = archive_directory / MARK_LINK_FILE_NAME
-    if files.real_path(directory) == files.real_path(archive_directory):
-        files.delete(link)
-        return
-    updated = link.with_name(link.name + ".updated")
-    with files.open(updated, writable=True, create=True) as file:
-        file.truncate(0)
-        file.write_all(0, files.real_path(directory).encode("utf-8", "surrogateescape"))
-        file.sync()
-    files.rename(updated, link)
+    return ARCHIVE_MARK.directory(files, archive_directory)
 
 
 def mark_path(files: FilePort, archive_directory: Path) -> Path:
     """Return the path of an Archive's mark file. Raises FileError."""
-    return mark_directory(files, archive_directory) / MARK_FILE_NAME
+    return ARCHIVE_MARK.path(files, archive_directory)
 
 
 def _has_message_header(data: bytes) -> bool:

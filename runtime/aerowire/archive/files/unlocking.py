@@ -9,9 +9,10 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aerowire.agents.mark_life import NULL_TIMESTAMP_MS, check_ended, leave_lock, take_lock
 from aerowire.archive.files.finding import Finding
-from aerowire.archive.files.mark_header import mark_path
-from aerowire.archive.files.mark_life import LOCK_FILE_NAME, NULL_TIMESTAMP_MS, check_ended, check_unused, leave_lock, read_mark, take_lock
+from aerowire.archive.files.mark_header import ARCHIVE_MARK, mark_path
+from aerowire.archive.files.mark_life import LOCK_FILE_NAME, check_unused
 from aerowire.codecs.flyweights.archive_files import CATALOG_VERSION
 from aerowire.codecs.flyweights.archive_mark import MarkFileHeaderDecoder
 
@@ -31,17 +32,17 @@ def unlock(archive_directory: Path, ports: Ports, *, is_dry: bool = False) -> li
     had_lock = ports.files.exists(lock_path)
     check_unused(archive_directory, ports)
     if is_dry:
-        return _findings(path, read_mark(ports.files, path), had_lock=had_lock)
+        return _findings(path, ARCHIVE_MARK.read_header(ports.files, path), had_lock=had_lock)
     if not had_lock and not ports.files.exists(path):
         return []
-    lock = take_lock(path.parent, ports)
+    lock = take_lock(ARCHIVE_MARK, path.parent, ports)
     try:
-        header = check_ended(path, lock, ports)
+        header = check_ended(ARCHIVE_MARK, path, lock, ports)
         found = _findings(path, header, had_lock=had_lock)
         if header is not None and _is_stale(header):
             _mark_ended(path, header, ports)
     finally:
-        leave_lock(path.parent, lock, ports.files)
+        leave_lock(lock, ports.files)
     return found
 
 
