@@ -31,9 +31,9 @@ from aerowire.archive.agents.recorder import Recorder
 from aerowire.archive.agents.recording_session import RecordingSession
 from aerowire.archive.agents.recording_settings import RecordingSettings
 from aerowire.archive.agents.replay_session import ReplaySession
-from aerowire.archive.agents.replay_settings import ReplaySettings
 from aerowire.archive.agents.replayer import Replayer
 from aerowire.archive.agents.transfer_counters import TransferCounters
+from aerowire.archive.agents.transfer_settings import TransferSettings
 from aerowire.archive.files.checksum import checksum_named
 from aerowire.base.idle import BackoffIdleStrategy
 from aerowire.base.runner import AgentRunner
@@ -101,7 +101,7 @@ class Agents:
         self.recording_settings = RecordingSettings(
             files, directory, file_io_max_length=IO_MAX, sync_level=measurement.sync_level, checksum=checksum
         )
-        self.replay_settings = ReplaySettings(files, directory, file_io_max_length=IO_MAX)
+        self.replay_settings = TransferSettings(files, directory, file_io_max_length=IO_MAX)
         self.events = AgentEvents()
         self.recorder = Recorder(self.events, SystemClock(), TransferCounters())
         self.replayer = Replayer(self.events, SystemClock(), TransferCounters())

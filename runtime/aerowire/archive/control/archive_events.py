@@ -64,7 +64,7 @@ class ArchiveEvents(StateEvents):
     @property
     def is_on(self) -> bool:
         """Whether there is a log."""
-        return self._log is not None
+        return self.log is not None
 
     def message(self, template_id: int, message: bytes | memoryview) -> None:
         """A request has come, or a response or a signal was sent; `message` is the whole of it."""
