@@ -11,7 +11,6 @@ missed. Needs java and the official jar, as `make interop` does.
 from __future__ import annotations
 
 import argparse
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from benchmarks.archive import MEMORY
 from benchmarks.archives import SIDES, archive_command, archive_properties
+from benchmarks.bars import judge, medians
 from benchmarks.drivers import running_driver
 from tests.interop.harness import Java, Side, find_java
 from tests.support.processes import free_port
@@ -95,11 +95,9 @@ def main() -> int:
     bar, unit = (PROCESSOR_BAR, "ms/s") if given.processor else (LATENCY_BARS[given.idle], "us")
     failed = False
     for name in rows["official"]:
-        medians = {side: statistics.median(rows[side][name]) for side in SIDES}
-        ratio = medians["aerowire"] / medians["official"]
-        failed |= ratio > bar
-        text = ", ".join(f"{side} {median:.1f} {unit}" for side, median in medians.items())
-        print(f"{name} ({given.idle}): {text}, ratio {ratio:.2f}", flush=True)
+        middle = medians({side: rows[side][name] for side in SIDES})
+        text = ", ".join(f"{side} {middle[side]:.1f} {unit}" for side in SIDES)
+        failed |= not judge(f"{name} ({given.idle}): {text}", middle["aerowire"] / middle["official"], most=bar)
     return int(failed)
 
 

@@ -1,4 +1,4 @@
-"""What the scripts that compare print of a ratio, and whether it reaches its bar."""
+"""What the scripts that compare print of a figure, and whether it reaches its bar."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def scatter(figures: Sequence[float]) -> str:
     return f"{min(figures) / middle - 1:+.0%} to {max(figures) / middle - 1:+.0%}"
 
 
-def judge(text: str, ratio: float, *, least: float | None = None, most: float | None = None) -> bool:
-    """Print a line with a ratio and its bar; return whether it is reached."""
-    reached = (least is None or ratio >= least) and (most is None or ratio <= most)
+def judge(text: str, figure: float, *, least: float | None = None, most: float | None = None, unit: str = "ratio") -> bool:
+    """Print a line with a figure and its bar; return whether it is reached."""
+    reached = (least is None or figure >= least) and (most is None or figure <= most)
     bar = f"at most {most:g}" if least is None else f"at least {least:g}"
-    print(f"{text}, ratio {ratio:.2f} ({bar})" + ("" if reached else "  MISSED"), flush=True)
+    print(f"{text}, {unit} {figure:.2f} ({bar})" + ("" if reached else "  MISSED"), flush=True)
     return reached
