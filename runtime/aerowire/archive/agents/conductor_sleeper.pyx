@@ -110,7 +110,7 @@ cdef class ConductorSleeper:
         cdef int64_t now_ns = self._clock.nano_time()
         cdef int64_t deadline_ns = now_ns + timeout_ns
         cdef int64_t rest_ns
-        if not self._is_precise:
+        if self._parks_longer and not self._is_precise:     # a strategy of short sleeps would take most of a processor
             aw_precise_sleep()
             self._is_precise = True
         # What has come since the conductor looked is not to wait for a park.
