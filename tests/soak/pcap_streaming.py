@@ -1,7 +1,7 @@
 """Queries of Spark over captures and recordings that grow, ended at random points and started again: each frame exactly once.
 
 Every query is a process of its own.  It is stopped as a user would, or its Java, its Python or both are killed wherever they are.  At small
-size the last one, which reads the rest, runs in the session that this process has.
+size one process has a query of captures and one of recordings, and the last ones, which read the rest, run in the session of this process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -161,13 +161,9 @@ class Query:
     folder: Path
     out: Path
 
-    def start(self, workshop: Workshop, options: dict[str, str], *, once: bool = False) -> Process:
-        job = json.dumps(self._job(options, once=once))
-        return workshop.start("query", [sys.executable, "-m", "tests.support.stream_jobs", job])
-
     def read_rest(self, workshop: Workshop) -> pa.Table:
         """Read what is left in a process of its own; return all rows."""
-        process = self.start(workshop, self.source.options(), once=True)
+        process = start(workshop, self.job(self.source.options(), once=True))
         ended = process.event("ended", LIMIT_S)
         assert process.finish() == 0, process.said()
         with pa.memory_map(ended["path"]) as file:
@@ -175,12 +171,12 @@ class Query:
 
     def read_rest_here(self) -> pa.Table:
         """Read what is left in this process; return all rows."""
-        job = self._job(self.source.options(), once=True)
+        job = self.job(self.source.options(), once=True)
         with session_of_process("stream") as spark:
             stream_jobs.started(spark, job).awaitTermination()
             return stream_jobs.rows_of(spark, job)
 
-    def _job(self, options: dict[str, str], *, once: bool) -> dict[str, Any]:
+    def job(self, options: dict[str, str], *, once: bool = False) -> dict[str, Any]:
         of = {"format": self.source.format, "folder": str(self.folder), "columns": self.source.columns, "options": options}
         return {**of, "out": str(self.out), "once": once}
 
@@ -189,34 +185,53 @@ class Query:
         return sum(1 for entry in (self.out / "checkpoint" / log).glob("*") if entry.name.isdigit())
 
 
-def run(make: Callable[[Path, Size], Source], size: Size, scratch: Path) -> str:
-    """Let a source grow under queries that are ended at random points; compare what the sink has in the end."""
+def start(workshop: Workshop, *jobs: dict[str, Any]) -> Process:
+    """Start a process with these queries."""
+    return workshop.start("query", [sys.executable, "-m", "tests.support.stream_jobs", json.dumps(jobs)])
+
+
+def run(makes: Sequence[Callable[[Path, Size], Source]], size: Size, scratch: Path) -> str:
+    """Let sources grow under queries that are ended at random points; compare what each sink has in the end."""
     need_spark()
     rng = random.Random(SEED)
-    folder, out = scratch / "growing", scratch / "out"
-    folder.mkdir()
-    source = make(folder, size)
-    query = Query(source, folder, out)
+    queries = [made(make, size, scratch / f"{number}") for number, make in enumerate(makes)]
     ends: dict[str, int] = {}
     interrupted = 0
     with open_workshop(scratch) as workshop:
-        for turn, way in zip(range(RESTARTS[size]), itertools.cycle(source.ways)):
-            process = query.start(workshop, {**source.options(), **source.limits(rng)})
+        for turn, way in zip(range(RESTARTS[size]), itertools.cycle(queries[0].source.ways)):
+            jobs = [query.job({**query.source.options(), **query.source.limits(rng)}) for query in queries]
+            process = start(workshop, *jobs)
             process.event("started", LIMIT_S)
-            let_grow(query, process, rng, turn)
+            for query in queries:
+                let_grow(query, process, rng, turn)
             end(process, way)
             ends[way] = ends.get(way, 0) + 1
-            interrupted += query.batches("offsets") > query.batches("commits")
-        source.finish()
-        rows = query.read_rest_here() if size is Size.SMALL else query.read_rest(workshop)
+            interrupted += any(query.batches("offsets") > query.batches("commits") for query in queries)
+        frames = sum(check_rest(query, workshop, size) for query in queries)
+    assert interrupted or size is Size.SMALL, "no query was ended in the middle of a batch"
+    said = ", ".join(f"{count} x {way}" for way, count in ends.items())
+    batches = sum(query.batches("commits") for query in queries)
+    return f"{frames:,} frames once each over {batches} batches; {said}, {interrupted} in the middle of a batch"
+
+
+def made(make: Callable[[Path, Size], Source], size: Size, scratch: Path) -> Query:
+    """Make a source that has nothing yet, and the query over it."""
+    folder = scratch / "growing"
+    folder.mkdir(parents=True)
+    return Query(make(folder, size), folder, scratch / "out")
+
+
+def check_rest(query: Query, workshop: Workshop, size: Size) -> int:
+    """Let the source have everything, and read the rest; return how many rows there are, each exactly once."""
+    source = query.source
+    source.finish()
+    rows = query.read_rest_here() if size is Size.SMALL else query.read_rest(workshop)
     order = [(name, "ascending") for name in source.order]
     found = rows.replace_schema_metadata(None).sort_by(order)
     expected = source.expected().sort_by(order)
     assert found.num_rows == expected.num_rows, f"seed {SEED}: {found.num_rows} rows, expected {expected.num_rows}"
     assert found.cast(expected.schema).equals(expected), f"seed {SEED}: as many rows as expected, but others"
-    assert interrupted or size is Size.SMALL, "no query was ended in the middle of a batch"
-    said = ", ".join(f"{count} x {way}" for way, count in ends.items())
-    return f"{expected.num_rows:,} frames once each over {query.batches('commits')} batches; {said}, {interrupted} in the middle of a batch"
+    return int(expected.num_rows)
 
 
 def let_grow(query: Query, process: Process, rng: random.Random, turn: int) -> None:
@@ -266,4 +281,6 @@ def _running(pids: list[int]) -> Iterator[int]:
 
 
 def parts(size: Size) -> list[Part]:
-    return [Part("captures", SEED, partial(run, Captures, size)), Part("recordings", SEED, partial(run, Recordings, size))]
+    if size is Size.SMALL:
+        return [Part("captures-and-recordings", SEED, partial(run, [Captures, Recordings], size))]
+    return [Part("captures", SEED, partial(run, [Captures], size)), Part("recordings", SEED, partial(run, [Recordings], size))]

@@ -22,8 +22,7 @@ SPARK = (
     "tests/pcap/commands/test_spark.py",
     "tests/pcap/commands/test_replay.py::test_spark_reads_and_one_task_publishes",
     "tests/soak/test_bars.py::test_bar_at_small_size[pcap-splits/spark]",
-    "tests/soak/test_bars.py::test_bar_at_small_size[pcap-streaming/captures]",
-    "tests/soak/test_bars.py::test_bar_at_small_size[pcap-streaming/recordings]",
+    "tests/soak/test_bars.py::test_bar_at_small_size[pcap-streaming/captures-and-recordings]",
 )
 WHEEL = (
     "tests/house/test_wheel.py",

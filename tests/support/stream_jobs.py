@@ -1,8 +1,8 @@
-"""A query of Spark over a source that grows, in a process of its own: `python -m tests.support.stream_jobs JSON`.
+"""Queries of Spark over sources that grow, in a process of its own: `python -m tests.support.stream_jobs JSON`.
 
-JSON has `format`, `folder`, `options`, `columns` and `out`, where the query keeps its checkpoint and rows.  Events, one JSON object a line:
-`started`; then the query runs until the line "stop" arrives, or until the process is killed.  With `once` it reads what there is, and
-`ended` names an Arrow file of all rows that the sink has committed.
+JSON is a list of queries. Each has `format`, `folder`, `options`, `columns` and `out`, where it keeps its checkpoint and rows.  Events, one
+JSON object a line: `started`; then the queries run until the line "stop" arrives, or until the process is killed.  A query with `once`, the
+only one of its process, reads what there is, and `ended` names an Arrow file of all rows that the sink has committed.
 """
 
 from __future__ import annotations
@@ -32,24 +32,25 @@ def rows_of(spark: Any, of: dict[str, Any]) -> pa.Table:
     return spark.read.parquet(str(Path(of["out"]) / "rows")).select(*of["columns"]).toArrow()
 
 
-def follow(of: dict[str, Any]) -> None:
-    """Run the query."""
+def follow(jobs: list[dict[str, Any]]) -> None:
+    """Run the queries."""
     from aerowire.pcap.spark import session
 
     spark = session("stream", master="local[2]", config={"spark.sql.shuffle.partitions": "2"})
-    query = started(spark, of)
+    queries = [started(spark, of) for of in jobs]
     tell("started")
-    if of["once"]:
-        query.awaitTermination()
-        rows, path = rows_of(spark, of), str(Path(of["out"]) / "rows.arrow")
+    if jobs[0]["once"]:
+        queries[0].awaitTermination()
+        rows, path = rows_of(spark, jobs[0]), str(Path(jobs[0]["out"]) / "rows.arrow")
         with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, rows.schema) as arrow:
             arrow.write_table(rows)
         tell("ended", path=path)
     else:
         sys.stdin.readline()
-        problem = query.exception()
-        query.stop()
-        tell("stopped", problem=str(problem) if problem else None)
+        problems = [str(problem) for query in queries if (problem := query.exception())]
+        for query in queries:
+            query.stop()
+        tell("stopped", problem=problems[0] if problems else None)
     spark.stop()
 
 
