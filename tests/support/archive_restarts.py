@@ -41,7 +41,7 @@ def check_restarts(spark: Any, folder: Path, seed: int, *, size: int, content: s
                 writer.stop = writer.position if rng.random() < 0.1 else -1
         write_catalog(directory, writers)
         once = last or turn % 2 == 0
-        query = start(spark, directory, out, once=once, content=content, **({"maxBytesPerTrigger": "40k"} if turn % 3 else {}))
+        query = start(spark, directory, out, once=once, content=content, **({"maxBytesPerTrigger": "100k"} if turn % 3 else {}))
         query.awaitTermination(None if once else rng.uniform(0.1, 4))
         assert query.exception() is None, f"seed {seed}, turn {turn}"
         query.stop()
