@@ -57,6 +57,7 @@ def await_messages(subscription: Subscription, count: int) -> None:
 def compare_counters(scenario: Scenario, *nodes: ArchiveNode) -> None:
     """Let each archive record and replay the same, and assert that it has the same counters meanwhile."""
     scenario.next_feature("Archive: counters while it records and replays")
+    scenario.row.publishing = "official and aerowire archive, official driver"
     found = []
     for node in nodes:
         with node.connect("udp", client_name="compared") as archive:

@@ -16,30 +16,31 @@ from tests.support.waiting import wait_until
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 STREAM_ID, REPLAY_STREAM_ID = 8001, 8101
+GROUP = "239.255.71.41"
 FIRST, SECOND = Batch(41, 300), Batch(42, 200)
 
 
-def publish(scenario: Scenario, archive: AeronArchive, end: End, channel: str, batch: Batch) -> int:
+def publish(scenario: Scenario, archive: AeronArchive, end: End, channel: str, batch: Batch, *, recording_id: int = 0) -> int:
     """Let a client publish a batch, wait until it is recorded and its stream has ended; return the position behind it."""
     given = {"channel": channel, "stream": STREAM_ID, "seed": batch.seed, "length_max": LENGTH_MAX, "messages": batch.messages}
     publisher = scenario.bench.peer(end.side, "publisher", end.driver, timeout=int(LIMIT_S), **given)
     sent = publisher.outcome("publisher", LIMIT_S)
     position = int(sent["position"])
-    archive.await_recorded(0, position)
+    archive.await_recorded(recording_id, position)
     assert publisher.finish() == 0, publisher.said()
-    wait_until(lambda: archive.get_stop_position(0) == position, "the recording's stop", work=archive.poll)
+    wait_until(lambda: archive.get_stop_position(recording_id) == position, "the recording's stop", work=archive.poll)
     scenario.row.terms = position // TERM_LENGTH
     return position
 
 
-def replay(scenario: Scenario, archive: AeronArchive, end: End, *content: Batch) -> None:
+def replay(scenario: Scenario, archive: AeronArchive, end: End, *content: Batch, recording_id: int = 0) -> None:
     """Let a client receive a replay over UDP, and assert that it gets this content."""
     channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
     messages = sum(batch.messages for batch in content)
     given = {"channel": channel, "stream": REPLAY_STREAM_ID, "messages": messages, "timeout": int(LIMIT_S)}
     subscriber = scenario.bench.peer(end.side, "subscriber", end.driver, **given)
     assert subscriber.result(LIMIT_S)["ready"]
-    archive.start_replay(0, channel, REPLAY_STREAM_ID, ReplayParams(length=REPLAY_ALL_AND_STOP))
+    archive.start_replay(recording_id, channel, REPLAY_STREAM_ID, ReplayParams(length=REPLAY_ALL_AND_STOP))
     found = subscriber.outcome("subscriber", LIMIT_S)
     expected = hash_of(*content)
     assert {name: found[name] for name in expected} == expected
@@ -80,4 +81,10 @@ def test_a_udp_stream_is_recorded_replayed_and_extended(scenario: Scenario, arch
             scenario.prove(near, "Retransmits sent")
             scenario.prove(far, "NAKs sent")
             scenario.prove(far, "Retransmits sent")
+        else:
+            scenario.next_feature("Archive: multicast stream recorded and replayed")
+            group = f"aeron:udp?endpoint={GROUP}:{free_port()}|interface=localhost"
+            archive.start_recording(group, STREAM_ID, SourceLocation.REMOTE, auto_stop=True)
+            publish(scenario, archive, publishers[0], f"{group}|term-length=64k", FIRST, recording_id=1)
+            replay(scenario, archive, publishers[0], FIRST, recording_id=1)
     finish(scenario, node)

@@ -8,7 +8,7 @@ from aerowire.archive import AeronArchive, ReplicationParams
 from aerowire.client import ExclusivePublication
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from tests.interop.archive.content import Batch, hash_of, replayed
-from tests.interop.archive.nodes import finish, response_channel, start_archive
+from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, start_archive
 from tests.interop.archive.replicator import FIRST, SECOND, STREAM_ID, Replicator, record
 from tests.interop.harness import Side
 from tests.interop.scenarios import Scenario, lossy_network, other, total, wait_until
@@ -69,6 +69,12 @@ def end_stream(replicator: Replicator, publication: ExclusivePublication, copy: 
     assert replicator.signals[-1].position == end
 
 
+def prove_loss(scenario: Scenario, source: ArchiveNode, target: ArchiveNode) -> None:
+    """Assert that messages of the source's driver were lost, and sent again."""
+    scenario.prove(target.driver, "NAKs sent")
+    scenario.prove(source.driver, "Retransmits sent")
+
+
 def refuse(scenario: Scenario, feature: str, replicator: Replicator) -> None:
     """Ask for a copy of a recording that there is not."""
     scenario.next_feature(feature)
@@ -117,9 +123,10 @@ def test_recordings_are_copied_in_every_form(scenario: Scenario, target_side: Si
             replicator.copy(f"Archive replication: by response channels{suffix}", by_response, FIRST, SECOND)
             control = f"control=127.0.0.1:{free_port()}|control-mode=dynamic"
             copy = merge(scenario, f"Archive replication: live merge, tagged{suffix}", replicator, recorded, control)
+            if is_lossy:
+                prove_loss(scenario, source, target)
             merge_again(scenario, f"Archive replication: live merge into its earlier copy{suffix}", replicator, recorded, control, copy)
             if is_lossy:
-                scenario.prove(target.driver, "NAKs sent")
-                scenario.prove(source.driver, "Retransmits sent")
+                prove_loss(scenario, source, target)
             refuse(scenario, f"Archive replication: an unknown recording{suffix}", replicator)
     finish(scenario, target, source)
