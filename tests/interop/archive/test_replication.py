@@ -58,6 +58,20 @@ def merge_again(scenario: Scenario, feature: str, replicator: Replicator, source
     scenario.observed(f"content hash of 6 batches; signals {', '.join(replicator.names)}")
 
 
+def outlive_source(scenario: Scenario, replicator: Replicator, source: AeronArchive, control: str, copy: int) -> None:
+    """Go on with the copy of `merge_again`, and kill the source once it has merged: the copy follows the live stream without it."""
+    scenario.next_feature("Archive replication: the source is killed behind a live merge")
+    continued = source.add_continued_publication(f"aeron:udp?{control}|ssc=true|term-length=64k", STREAM_ID)
+    replicator.start(1, ReplicationParams(live_destination=f"aeron:udp?endpoint=127.0.0.1:0|{control}", dst_recording_id=copy))
+    SECOND.publish(continued.publication, work=replicator.archive.poll)
+    replicator.await_signals("MERGE", "REPLICATE_END")
+    replicator.source.kill()
+    end_stream(replicator, continued.publication, copy)
+    assert replicator.names == ["EXTEND", "MERGE", "REPLICATE_END", "STOP"]
+    replicator.compare(copy, FIRST, SECOND, LAST, FIRST, SECOND, LAST, SECOND, LAST)
+    scenario.observed(f"content hash of 8 batches; signals {', '.join(replicator.names)}")
+
+
 def end_stream(replicator: Replicator, publication: ExclusivePublication, copy: int) -> None:
     """End a live stream that a copy has merged with, which ends there too."""
     # The official archive says MERGE also before the live publisher knows of the copy, and that one would go on without it.
@@ -129,4 +143,7 @@ def test_recordings_are_copied_in_every_form(scenario: Scenario, target_side: Si
             if is_lossy:
                 prove_loss(scenario, source, target)
             refuse(scenario, f"Archive replication: an unknown recording{suffix}", replicator)
-    finish(scenario, target, source)
+            if not is_lossy:
+                outlive_source(scenario, replicator, recorded, control, copy)
+    # Directories that archives leave when they are killed: test_directories.py.
+    finish(scenario, target, *([source] if is_lossy else []))
