@@ -40,7 +40,7 @@ abstract class ArchiveWork implements AutoCloseable
         this.options = options;
         deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(options.number("timeout"));
         message = new UnsafeBuffer(new byte[messageLength]);
-        archive = AeronArchive.connect(new AeronArchive.Context()
+        archive = connect(new AeronArchive.Context()
             .aeronDirectoryName(options.text("dir"))
             .controlRequestChannel(requests)
             .controlResponseChannel(options.text("responses"))
@@ -48,6 +48,23 @@ abstract class ArchiveWork implements AutoCloseable
             .recordingSignalConsumer((session, correlationId, recordingId, subscriptionId, position, signal) ->
                 onSignal(recordingId, position, signal)));
         aeron = archive.context().aeron();
+    }
+
+    private static AeronArchive connect(final AeronArchive.Context context)
+    {
+        final IdleStrategy idle = new BackoffIdleStrategy();
+        try (AeronArchive.AsyncConnect connecting = AeronArchive.asyncConnect(context))
+        {
+            while (true)
+            {
+                final AeronArchive connected = connecting.poll();
+                if (null != connected)
+                {
+                    return connected;
+                }
+                idle.idle();
+            }
+        }
     }
 
     @Override
