@@ -17,6 +17,11 @@ from aerowire.archive.files.checksum cimport CHECKSUM_NONE, compute_checksum
 from aerowire.base.file_port cimport FILE_CREATE, FILE_EXCLUSIVE, FILE_WRITABLE
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH, data_header_set_session_id
 from aerowire.logbuffer.frame cimport STEP_NONE, frame_length_acquire, frame_step
+from aerowire.logbuffer.frame_write cimport prefetch_read
+
+cdef enum:
+    _CACHE_LINE = 64
+    _PREFETCH_DISTANCE = 8192       # about a microsecond of copying and summing: lines have arrived then, and are in the first cache still
 
 
 @cython.no_gc_clear
@@ -71,7 +76,9 @@ cdef class RecordingWriter:
 
     cdef void _copy_with_checksums(self, const uint8_t* block, int32_t length) noexcept nogil:
         # Frame by frame, so that each is summed while it is in the processor's first cache. Its length is read once: others write to logs.
+        # Lines of the frames to come are asked for meanwhile: the publisher's processor has them, and copy and sum would wait for each.
         cdef int32_t offset = 0
+        cdef int32_t ahead = 0
         cdef int32_t step
         cdef uint8_t* frame
         while offset < length:
@@ -80,6 +87,9 @@ cdef class RecordingWriter:
             if step <= STEP_NONE:
                 memcpy(frame, block + offset, length - offset)
                 break
+            while ahead < min(offset + step + _PREFETCH_DISTANCE, length):
+                prefetch_read(block + ahead)
+                ahead += _CACHE_LINE
             memcpy(frame, block + offset, step)
             data_header_set_session_id(frame, compute_checksum(self._settings.checksum_kind, frame + DATA_HEADER_LENGTH,
                                                                step - <int32_t>DATA_HEADER_LENGTH))
