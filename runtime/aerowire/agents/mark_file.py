@@ -111,12 +111,33 @@ class MarkFile(Generic[HeaderT]):
 
     def signal_ready(self, now_ms: int) -> None:
         """Tell that the component serves. Raises FileError."""
-        self._signal(self._kind.version, now_ms)
+        self.signal(self._kind.version, now_ms)
 
     def update_activity(self, now_ms: int) -> None:
         """Tell that the component lives; each second."""
         self._ensure_open()
         self._fields_64[self._activity_index] = now_ms
+
+    def signal(self, version: int, activity_timestamp_ms: int) -> None:
+        """Write the activity timestamp, then a version, and sync both. Raises FileError."""
+        self.update_activity(activity_timestamp_ms)
+        self._fields_32[self._version_index] = version
+        self._ports.regions.sync(self._region)
+
+    def field_32(self, offset: int) -> int:
+        """Return the 32-bit field at an offset of the header's block."""
+        self._ensure_open()
+        return int(self._fields_32[(self._kind.message_header_length + offset) // _INT32])
+
+    def set_field_32(self, offset: int, value: int) -> None:
+        """Write the 32-bit field at an offset of the header's block."""
+        self._ensure_open()
+        self._fields_32[(self._kind.message_header_length + offset) // _INT32] = value
+
+    def field_64(self, offset: int) -> int:
+        """Return the 64-bit field at an offset of the header's block."""
+        self._ensure_open()
+        return int(self._fields_64[(self._kind.message_header_length + offset) // _INT64])
 
     def close(self) -> None:
         """Tell that the component has ended, and let the next one start. Idempotent. Raises FileError."""
@@ -126,7 +147,7 @@ class MarkFile(Generic[HeaderT]):
             version, failed_version = self._kind.version, self._kind.failed_version
             if failed_version is not None and not self._fields_32[self._version_index]:
                 version = failed_version
-            self._signal(version, NULL_TIMESTAMP_MS)
+            self.signal(version, NULL_TIMESTAMP_MS)
             leave_lock(self._lock, self._ports.files)
         finally:
             self._is_closed = True
@@ -134,11 +155,6 @@ class MarkFile(Generic[HeaderT]):
             self._fields_64.release()
             self._fields_32.release()
             self._region.close()
-
-    def _signal(self, version: int, activity_timestamp_ms: int) -> None:
-        self.update_activity(activity_timestamp_ms)
-        self._fields_32[self._version_index] = version
-        self._ports.regions.sync(self._region)
 
     def _begin(self, former: HeaderT | None, start_timestamp_ms: int, fill: Callable[[Any, HeaderT | None], None]) -> None:
         # A reader takes the file for one that is being made from here on. The process id first: by it a component that dies is found out.

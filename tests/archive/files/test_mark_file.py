@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
 from aerowire.archive.files.mark_header import mark_directory, read_mark_file
 from aerowire.base.errors import ActiveArchiveError, ArchiveFileError, ConfigurationError
 from aerowire.ipc.error_log import DistinctErrorLog, read_errors
-from aerowire.system.clock import ManualClock
 from aerowire.system.ports import Ports
+from tests.support.component_ports import Waiting
+from tests.support.component_ports import ports_of as ports_at
 from tests.support.snapshots import GOLDEN_NAMES
 
 NOW_MS = 1_795_253_300_000
@@ -32,38 +32,8 @@ OWN = 4242
 ERROR_LENGTH = 1 << 20
 
 
-class Processes:
-    """Processes by id, and when they began."""
-
-    def __init__(self, own: int, begun_ms: dict[int, int] | None = None) -> None:
-        self._own = own
-        self.begun_ms = {own: 0} | (begun_ms or {})
-
-    def own_id(self) -> int:
-        return self._own
-
-    def is_running(self, pid: int, *, begun_by_ms: int | None = None) -> bool:
-        return pid in self.begun_ms and (begun_by_ms is None or self.begun_ms[pid] <= begun_by_ms)
-
-
-class Waiting:
-    """Sleeps that move a clock on, and call a function."""
-
-    def __init__(self, clock: ManualClock) -> None:
-        self._clock = clock
-        self.slept_ns = 0
-        self.on_sleep: Callable[[], None] = lambda: None
-
-    def sleep(self, duration_ns: int) -> None:
-        self.slept_ns += duration_ns
-        self._clock.advance(duration_ns)
-        self.on_sleep()
-
-
 def ports_of(own: int = OWN, running: dict[int, int] | None = None, now_ms: int = NOW_MS) -> tuple[Ports, Waiting]:
-    clock = ManualClock(now_ns=1, epoch_ms=now_ms)
-    waiting = Waiting(clock)
-    return replace(Ports.system(), clock=clock, processes=Processes(own, running), waiting=waiting), waiting  # type: ignore[arg-type]
+    return ports_at(own, running, now_ms)
 
 
 def created(directory: Path, ports: Ports | None = None, marks: Path | None = None) -> ArchiveMarkFile:
