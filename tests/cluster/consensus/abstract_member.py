@@ -1,15 +1,12 @@
 """A member without files and streams: carries the effects of its machine out on lists, and survives with what was stored.
 
-An entry of a log is 32 bytes long. A disk holds the candidate term, the terms, the recorded log and a snapshot's position; everything else
-is gone after a crash, and so is what was on its way to the disk.
+Everything but the disk is gone after a crash, and so is what was on its way to the disk.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
 
 from aerowire.base.ports import RandomPort
 from aerowire.cluster.consensus.effects import (
@@ -53,102 +50,11 @@ from aerowire.cluster.consensus.inputs import (
 from aerowire.cluster.consensus.machine import ConsensusMachine
 from aerowire.cluster.consensus.messages import Message
 from aerowire.cluster.consensus.options import ConsensusOptions
-from aerowire.cluster.consensus.term_table import TermTable
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
+from tests.cluster.consensus.abstract_log import ENTRY_LENGTH, TERM_BUFFER_LENGTH, Disk, Entry, Publication, Stream, append
+from tests.cluster.consensus.surroundings import Surroundings
 
-ENTRY_LENGTH = 32
-TERM_BUFFER_LENGTH = 16 * ENTRY_LENGTH
 IMAGE_TIMEOUT_NS = 1_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What a leader appended in a term, and a chain over all entries up to it: equal chains are equal logs."""
-
-    term_id: int
-    value: int
-    chain: int
-
-
-def append(log: list[Entry], term_id: int, value: int) -> None:
-    """Append an entry to a log."""
-    previous = log[-1].chain if log else 0
-    log.append(Entry(term_id, value, hash((previous, term_id, value))))
-
-
-@dataclass(slots=True)
-class Disk:
-    """What survives a crash."""
-
-    candidate_term_id: int = -1
-    terms: TermTable = field(default_factory=TermTable)
-    log: list[Entry] = field(default_factory=list)
-    recording_id: int = -1
-    snapshot_position: int = 0
-
-    @property
-    def append_position(self) -> int:
-        """Where the recording ends."""
-        return len(self.log) * ENTRY_LENGTH
-
-
-@dataclass(slots=True)
-class Publication:
-    """A leader's log publication: entries from its initial position on."""
-
-    session_id: int
-    initial_position: int
-    entries: list[Entry] = field(default_factory=list)
-    is_recorded: bool = False
-    catchups: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def position(self) -> int:
-        """Where the log ends."""
-        return self.initial_position + len(self.entries) * ENTRY_LENGTH
-
-
-@dataclass(slots=True)
-class Stream:
-    """A follower's subscription of a log."""
-
-    session_id: int
-    is_catchup: bool = False
-    is_live: bool = False
-    live_position: int | None = None
-    awaited_position: int | None = None
-    is_joined: bool = False
-    heard_ns: int = 0
-
-
-class Surroundings(Protocol):
-    """What a member needs of the world around it."""
-
-    now_ns: int
-
-    def send(self, sender_id: int, receiver_id: int, message: Message) -> None:
-        """Take a message."""
-
-    def reach(self, member_id: int, other_id: int) -> AbstractMember | None:
-        """Return another member that runs and can be reached."""
-
-    def next_session_id(self) -> int:
-        """Return a session id that no log had."""
-
-    def effect(self, member: AbstractMember, effect: Effect) -> None:
-        """See an effect before it is carried out."""
-
-    def applied(self, member: AbstractMember, index: int) -> None:
-        """See that services consume an entry."""
-
-    def recorded(self, member: AbstractMember) -> None:
-        """See that the log has an entry more."""
-
-    def after(self, member: AbstractMember, effect: Effect, complete: Callable[[], None]) -> None:
-        """Complete an effect now or later."""
-
-    def chunk(self) -> int:
-        """Return how many entries go on at once."""
 
 
 class AbstractMember:
@@ -193,7 +99,7 @@ class AbstractMember:
         self.life += 1
         self.is_up = True
         disk = self.disk
-        self._forget_orphan()
+        disk.forget_orphan()
         self.applied_position = disk.snapshot_position
         facts = RecoveryFacts(disk.terms.entries, disk.candidate_term_id, disk.snapshot_position, disk.append_position, disk.recording_id)
         self.machine = ConsensusMachine(self.member_id, self.member_ids, self.options, self.random, facts)
@@ -292,14 +198,8 @@ class AbstractMember:
         self._apply_to(min(effect.log_position, self.disk.append_position))
         self.commit_limit = 0
         self._told = (-1, -1)
-        self._forget_orphan()
+        self.disk.forget_orphan()
         self._later(effect, lambda member, _: member.give(LogStopped(member.disk.append_position)))
-
-    def _forget_orphan(self) -> None:
-        """Forget a recording that recording.log has no term of: it will not be found again."""
-        if not self.disk.terms.entries:
-            self.disk.recording_id = -1
-            self.disk.log.clear()
 
     def store_candidate_term(self, effect: Effect) -> None:
         """Write the node state."""
@@ -331,7 +231,7 @@ class AbstractMember:
         """Record the leader's publication."""
         assert isinstance(effect, JoinLogAsLeader)
         if self.publication is not None and effect.position == self.disk.append_position == self.publication.initial_position:
-            self._begin_recording()
+            self.disk.begin_recording(self.member_id)
             self.publication.is_recorded = True
             self.give(LogJoined(effect.position, self.disk.recording_id, TERM_BUFFER_LENGTH))
         else:
@@ -415,11 +315,6 @@ class AbstractMember:
             if self.applied_position != before:
                 self.give(LogConsumed(self.applied_position))
 
-    def _begin_recording(self) -> None:
-        if self.disk.recording_id < 0:
-            self.disk.recording_id = self.member_id
-            self.disk.log.clear()
-
     def _publish(self, value: int) -> None:
         publication = self.publication
         assert publication is not None
@@ -446,7 +341,7 @@ class AbstractMember:
                 self.give(EffectFailed("replication source is silent"))
             return
         self.replication_heard_ns = self.world.now_ns
-        self._begin_recording()
+        self.disk.begin_recording(self.member_id)
         for _ in range(self.world.chunk()):
             index = len(self.disk.log)
             if self.disk.append_position < replication.stop_position and index < len(source.disk.log):
@@ -511,7 +406,7 @@ class AbstractMember:
         if begin != position or position != self.disk.append_position:
             self.give(EffectFailed(f"joinPosition={begin} expected logPosition={position}"))
             return
-        self._begin_recording()
+        self.disk.begin_recording(self.member_id)
         stream.is_joined = True
         self.give(LogJoined(position, self.disk.recording_id, TERM_BUFFER_LENGTH))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from aerowire.cluster.consensus.effects import ChangeRole, Effect, NotifyCommit, Send, StoreCandidateTerm, TruncateLog
 from aerowire.cluster.consensus.messages import RequestVote, Vote
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
-from tests.cluster.consensus.abstract_member import ENTRY_LENGTH, AbstractMember
+from tests.cluster.consensus.abstract_log import ENTRY_LENGTH
+from tests.cluster.consensus.abstract_member import AbstractMember
 
 ELECTION_SAFETY = "Election Safety"
 LEADER_APPEND_ONLY = "Leader Append-Only"

@@ -19,7 +19,7 @@ from aerowire.cluster.consensus.following import Following
 from aerowire.cluster.consensus.leader_log import Decision, LeaderLog, Step
 from aerowire.cluster.consensus.machine import ConsensusMachine
 from aerowire.cluster.consensus.messages import CommitPosition, NewLeadershipTerm
-from tests.cluster.consensus.abstract_member import ENTRY_LENGTH
+from tests.cluster.consensus.abstract_log import ENTRY_LENGTH
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

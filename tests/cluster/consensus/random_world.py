@@ -15,7 +15,8 @@ from aerowire.cluster.consensus.messages import AppendPosition, CanvassPosition,
 from aerowire.cluster.consensus.options import MILLISECOND_NS, NULL_MEMBER_ID, ConsensusOptions
 from aerowire.codecs.flyweights.cnc import ElectionState
 from aerowire.system.random import SeededRandom
-from tests.cluster.consensus.abstract_member import ENTRY_LENGTH, AbstractMember
+from tests.cluster.consensus.abstract_log import ENTRY_LENGTH
+from tests.cluster.consensus.abstract_member import AbstractMember
 from tests.cluster.consensus.checkers import PROGRESS, Checkers, ViolationError
 
 TICK_NS = 50 * MILLISECOND_NS

@@ -20,9 +20,10 @@ from aerowire.cluster.consensus.effects import (
     StoreTerm,
 )
 from aerowire.cluster.consensus.inputs import CandidateTermStored, TermStored
-from aerowire.cluster.consensus.member_states import NULL_POSITION, NULL_VALUE, MemberState
+from aerowire.cluster.consensus.member_states import NULL_VALUE, MemberState
 from aerowire.cluster.consensus.messages import RequestVote, StopCatchup, TerminationPosition, Vote, flaw_of, sender_of
 from aerowire.cluster.consensus.options import NULL_MEMBER_ID
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 
 if TYPE_CHECKING:

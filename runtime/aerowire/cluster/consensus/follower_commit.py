@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.cluster.consensus.effects import NotifyCommit, TerminateAt
-from aerowire.cluster.consensus.member_states import NULL_POSITION
 from aerowire.cluster.consensus.messages import AppendPosition, CommitPosition, NewLeadershipTerm, TerminationPosition
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,6 @@ from aerowire.cluster.consensus.effects import (
 )
 from aerowire.cluster.consensus.inputs import LogTruncated
 from aerowire.cluster.consensus.leader_log import Decision, LeaderLog, Step
-from aerowire.cluster.consensus.member_states import NULL_POSITION
 from aerowire.cluster.consensus.messages import (
     APPEND_POSITION_FLAG_CATCHUP,
     APPEND_POSITION_FLAG_NONE,
@@ -26,6 +25,7 @@ from aerowire.cluster.consensus.messages import (
     NewLeadershipTerm,
     StopCatchup,
 )
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.cnc import ElectionState
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.cluster.consensus.member_states import NULL_POSITION, NULL_VALUE
+from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.consensus.messages import Message
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from aerowire.cluster.consensus.effects import NotifyCommit
 from aerowire.cluster.consensus.member_states import (
-    NULL_POSITION,
     NULL_VALUE,
     has_active_quorum,
     quorum_position_bounded_by_leader_log,
 )
 from aerowire.cluster.consensus.messages import AppendPosition, CanvassPosition, CommitPosition, NewLeadershipTerm
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 
 if TYPE_CHECKING:
     from collections.abc import Callable

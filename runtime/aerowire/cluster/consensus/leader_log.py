@@ -15,7 +15,8 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.cluster.consensus.member_states import NULL_POSITION, NULL_VALUE
+from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 
 if TYPE_CHECKING:
     from aerowire.cluster.consensus.messages import NewLeadershipTerm

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from aerowire.cluster.consensus.effects import AddLogPublication, AppendTermEvent, JoinLogAsLeader, NotifyCommit, StartReplay
 from aerowire.cluster.consensus.inputs import LogPublicationAdded
 from aerowire.cluster.consensus.member_states import (
-    NULL_POSITION,
     NULL_VALUE,
     has_active_quorum,
     has_quorum_at_position,
     quorum_position_bounded_by_leader_log,
 )
 from aerowire.cluster.consensus.messages import AppendPosition, CanvassPosition, CommitPosition, NewLeadershipTerm
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 
 if TYPE_CHECKING:
@@ -71,6 +71,10 @@ class Leading:
             return
         self._update()
         if self._proven_position >= core.append_position:
+            # Followers that told their positions up to now replay what they have heard is committed, and tell them again once they have
+            # joined the log. An official leader takes them for joined, begins the term without them, and they have to catch up.
+            for member in core.others():
+                member.is_following = False
             core.enter(ElectionState.LEADER_REPLAY)
         elif core.has_stayed(core.options.leader_heartbeat_timeout_ns) and not has_active_quorum(
             core.members, core.now_ns, core.options.leader_heartbeat_timeout_ns
@@ -81,6 +85,7 @@ class Leading:
     def replay(self) -> None:
         """LEADER_REPLAY: have services consume the log up to the term."""
         core = self._core
+        core.is_leader_startup = core.is_node_startup
         if core.log_position >= core.append_position:
             self._is_busy = False
             core.enter(ElectionState.LEADER_INIT)
@@ -94,7 +99,6 @@ class Leading:
         core = self._core
         if not self._is_busy and core.log_session_id is not None:
             self._is_busy = True
-            core.is_leader_startup = core.is_node_startup
             core.emit(JoinLogAsLeader(core.leadership_term_id, core.log_position, core.log_session_id, core.is_leader_startup))
 
     def ready(self) -> None:

@@ -114,7 +114,7 @@ class ConsensusMachine:
             AppendPosition: self._on_append_position,
             CommitPosition: self._on_commit_position,
             CatchupPosition: self._on_catchup_position,
-            StopCatchup: self._on_stop_catchup,
+            StopCatchup: self._following.on_stop_catchup,
             TerminationPosition: self._on_termination_position,
             LogStopped: initiation.on_log_stopped,
             LogPublicationAdded: self._leading.on_log_publication_added,
@@ -132,6 +132,11 @@ class ConsensusMachine:
         }
 
     # What the agent and its counters ask
+
+    @property
+    def member_id(self) -> int:
+        """The id of this member."""
+        return self._core.member_id
 
     @property
     def state(self) -> ElectionState:
@@ -311,7 +316,7 @@ class ConsensusMachine:
     def _on_append_position(self, message: AppendPosition) -> None:
         core = self._core
         is_leading = core.state in LEADING or (core.state is ElectionState.CLOSED and core.role is ClusterRole.LEADER)
-        if core.state in {ElectionState.INIT} or message.leadership_term_id > core.leadership_term_id:
+        if core.state is ElectionState.INIT or message.leadership_term_id > core.leadership_term_id:
             return
         follower = core.find(message.follower_member_id)
         if follower is not None and (is_leading or core.state is not ElectionState.CLOSED):
@@ -334,9 +339,6 @@ class ConsensusMachine:
     def _on_catchup_position(self, message: CatchupPosition) -> None:
         if self._core.role is ClusterRole.LEADER:
             self._core.catchups.on_catchup_position(message)
-
-    def _on_stop_catchup(self, message: StopCatchup) -> None:
-        self._following.on_stop_catchup(message)
 
     def _on_termination_position(self, message: TerminationPosition) -> None:
         if self._core.state is ElectionState.CLOSED and self._core.role is ClusterRole.FOLLOWER:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
+
 NULL_VALUE = -1
-NULL_POSITION = -1
 
 
 @dataclass(slots=True)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.cluster.consensus.member_states import NULL_POSITION, NULL_VALUE
+from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
+from aerowire.recordings.versions import compose_version
 
-PROTOCOL_VERSION = 1 << 16  # 1.0.0: semantic versions hold major, minor and patch in a byte each
+PROTOCOL_VERSION = compose_version(1, 0, 0)  # Aeron: ConsensusModule.Configuration.PROTOCOL_SEMANTIC_VERSION
 APPEND_POSITION_FLAG_NONE = 0
 APPEND_POSITION_FLAG_CATCHUP = 1
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from aerowire.cluster.consensus.inputs import TermEntry
-from aerowire.cluster.consensus.member_states import NULL_POSITION, NULL_VALUE
+from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 
 
 class TermTable:
