@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from pathlib import Path
 
 import pytest
 
 from aerowire.archive.files.catalog import Catalog
+from aerowire.archive.files.checksum import checksum_named
 from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
 from aerowire.archive.files.recovery import recover_recordings
-from aerowire.base.errors import ActiveArchiveError
+from aerowire.base.errors import ActiveArchiveError, FileError
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder
 from aerowire.simulation import SECOND, SimulatedWorld
 from aerowire.simulation.disk import SimulatedDisk
@@ -21,6 +23,7 @@ from tests.archive.files.entries import TERM, entry
 
 DIRECTORY = Path("/archive")
 SEGMENT = 2 * TERM
+CHECKSUM = checksum_named("CRC-32C")
 DETAILS = ArchiveDetails(
     archive_id=1,
     control_channel="",
@@ -58,6 +61,37 @@ def test_the_mark_file_of_a_dead_archive_keeps_no_other_from_starting(seed: int,
         second.signal_ready(host.clock.now_ms())
         assert second.activity_timestamp_ms == host.clock.now_ms()
         second.close()
+
+
+def sealed(rng: random.Random, position: int, length: int) -> bytes:
+    """Return a frame with its checksum."""
+    assert CHECKSUM is not None
+    payload = rng.randbytes(length)
+    checksum = CHECKSUM.compute(payload.ljust(length + -length % 32, b"\0"))
+    offset, term_id = position % TERM, 7 + position // TERM
+    data = DataHeaderEncoder.encode(session_id=checksum, stream_id=1001, term_id=term_id, term_offset=offset, payload=payload)
+    return data.ljust(len(data) + -len(data) % 32, b"\0")
+
+
+def record_blocks(rng: random.Random, files: SimulatedFiles) -> tuple[int, bytes]:
+    """Write and sync blocks of a segment as a recorder does, and die at one; return up to where all is synced, and what was written."""
+    content, durable = b"", 0
+    with contextlib.suppress(FileError), files.open(DIRECTORY / "0-0.rec", writable=True, create=True) as file:
+        file.preallocate(SEGMENT)
+        file.sync()
+        files.sync_directory(DIRECTORY)
+        last = rng.randrange(30)
+        for number in range(last + 1):
+            begin = len(content)
+            for _ in range(rng.randrange(1, 25)):
+                if len(content) < SEGMENT:
+                    content += sealed(rng, len(content), min(rng.choice((1, 300, 1376, 1376)), TERM - len(content) % TERM - 32))
+            if number == last:
+                files.kill_after(rng.randrange(1, 6))
+            file.write_all(begin, content[begin:])
+            file.sync(data_only=True)
+            durable = len(content)
+    return durable, content
 
 
 def frame(position: int, length: int) -> bytes:
@@ -114,3 +148,23 @@ def test_a_recovered_recording_has_all_that_was_synced_and_nothing_behind_its_en
             assert found[:end] == content[segment : segment + end], where
             assert not any(found[max(stop - segment, 0) :]), where
         assert recover_recordings(Catalog.open(DIRECTORY, again.files, capacity=4096), 1) == []
+
+
+def test_a_recovered_recording_with_checksums_ends_before_a_frame_that_lacks_a_part(seed: int) -> None:
+    for number in range(100):
+        rng = random.Random(seed + number)
+        disk = SimulatedDisk(ManualClock(now_ns=1), seed=seed + number)
+        files = SimulatedFiles(disk)
+        files.make_directory(DIRECTORY)
+        files.sync_directory("/")
+        Catalog.open(DIRECTORY, files, capacity=4096, sync_level=1).add_recording(entry())
+        disk.faults = DiskFaults(writeback=rng.choice((0.1, 0.5)), short_write=rng.choice((0.0, 0.8)))
+        durable, content = record_blocks(rng, files)
+        disk.faults = DiskFaults()
+        disk.lose_power()
+        again = Catalog.open(DIRECTORY, SimulatedFiles(disk), capacity=4096)
+        findings = recover_recordings(again, 1, CHECKSUM)
+        stop, where = again.stop_position(0), f"seed {seed + number}: {[str(one) for one in findings]}"
+        assert durable <= stop <= len(content), where
+        with again.files.open(DIRECTORY / "0-0.rec") as file:
+            assert file.read(0, stop) == content[:stop], where
