@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from aerowire.archive import ArchiveErrorCode, ReplayParams
+from aerowire.archive.conductor.deletions import DeleteSegmentsSession
 from aerowire.archive.files.segment_move import SegmentMove, record_move, recover_move
+from aerowire.base.errors import ArchiveError
 from tests.archive.conductor.conftest import CHANNEL, SEGMENT_LENGTH, STREAM_ID, Rig
 from tests.archive.conductor.test_recordings import extending_channel, refusal
 from tests.archive.conductor.test_replays import read, replay
@@ -100,6 +102,17 @@ def test_attaches_only_files_of_the_recording(rig: Rig) -> None:
     assert rig.client.attach_segments(recording_id) == 2
 
 
+def test_attaches_nothing_that_is_about_to_be_deleted(rig: Rig) -> None:
+    recording_id, _ = rig.record(300)
+    purging = rig.client.async_purge_segments(recording_id, 3 * SEGMENT_LENGTH)
+    attaching = rig.client.async_attach_segments(recording_id)
+    rig.run(lambda: rig.signals)
+    rig.run(lambda: purging.poll() and attaching.poll())
+    assert (purging.result(), attaching.result()) == (3, 0)
+    assert rig.client.get_start_position(recording_id) == 3 * SEGMENT_LENGTH
+    assert rig.segments() == [f"{recording_id}-{position}.rec" for position in (196608, 262144)]
+
+
 def continued(rig: Rig) -> tuple[int, int]:
     """Return two recordings, of which the second continues the first at a segment's end."""
     first, _ = rig.record(200)
@@ -126,6 +139,27 @@ def test_moves_segments_to_the_recording_that_they_continue(rig: Rig) -> None:
     assert rig.client.get_stop_position(first) == stop
     assert rig.client.get_stop_position(second) == rig.client.get_start_position(second) == 2 * SEGMENT_LENGTH
     assert len(read(rig, replay(rig, first), 62 * 3)) == 62 * 3
+
+
+def test_moves_nothing_to_names_that_are_about_to_be_deleted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first one ends on a segment's end: the file that would begin there is among those to delete when it is cut off.
+    first, _ = rig.record(300)
+    end, cut = 4 * SEGMENT_LENGTH, 2 * SEGMENT_LENGTH
+    rig.client.truncate_recording(first, end)
+    rig.run(lambda: rig.signals)
+    rig.signals.clear()
+    second, _ = rig.record(62 * 3, channel=extending_channel(rig, first, position=cut))
+    with monkeypatch.context() as holding:
+        delete = DeleteSegmentsSession.do_work
+        last_file = f"{first}-{end - SEGMENT_LENGTH}.rec"
+        holding.setattr(DeleteSegmentsSession, "do_work", lambda deletion: delete(deletion) if last_file in rig.segments() else 0)
+        rig.client.truncate_recording(first, cut)
+        rig.run(lambda: last_file not in rig.segments())
+        with pytest.raises(ArchiveError, match="preexisting dst segment file"):
+            rig.client.migrate_segments(second, first)
+    rig.run(lambda: rig.signals)
+    assert rig.client.migrate_segments(second, first) == 3
+    assert set(rig.segments()) == {f"{first}-{position}.rec" for position in range(0, 5 * SEGMENT_LENGTH, SEGMENT_LENGTH)}
 
 
 @pytest.mark.parametrize("is_first_source", [True, False])

@@ -10,7 +10,7 @@ from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.archive.control.requests import NULL_VALUE
 from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.archive import RecordingSignal
-from aerowire.recordings.segment_names import parse_segment_name
+from aerowire.recordings.segment_names import parse_segment_name, segment_name
 
 if TYPE_CHECKING:
     from aerowire.archive.conductor.core import ArchiveCore
@@ -45,6 +45,10 @@ class DeleteSegmentsSession:
     def is_done(self) -> bool:
         """Whether all files are gone."""
         return not self._files
+
+    def is_to_delete(self, name: str) -> bool:
+        """Return whether a file is still to be deleted."""
+        return name in self._files
 
     def do_work(self) -> int:
         """Delete one file."""
@@ -89,6 +93,11 @@ class Deletions:
         """Return whether a segment at or behind a position of a recording is being deleted."""
         found = self._sessions.get(recording_id)
         return found is not None and found.max_position >= position
+
+    def includes(self, recording_id: int, position: int) -> bool:
+        """Return whether a segment of a recording is to be deleted, whether it is there or not."""
+        found = self._sessions.get(recording_id)
+        return found is not None and found.is_to_delete(segment_name(recording_id, position))
 
     def start(
         self,

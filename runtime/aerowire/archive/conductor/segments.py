@@ -118,10 +118,13 @@ class Segments:
             )
 
     def _start_in(self, entry: RecordingEntry, base: int) -> int | None:
-        """Return where the recording begins in a segment file before it, or None where there is none. Raises RequestRefusedError."""
+        """Return where the recording begins in a segment file before it, or None where there is none that stays.
+
+        Raises RequestRefusedError.
+        """
         path = self._path(entry.recording_id, base)
         facts = self._core.ports.files.facts(path)
-        if facts is None:
+        if facts is None or self._deletions.includes(entry.recording_id, base):
             return None
         if facts.length != entry.segment_length:
             raise RequestRefusedError(f"fileLength={facts.length} not equal to segmentLength={entry.segment_length} of {path}")
@@ -134,7 +137,7 @@ class Segments:
         for position in moved:
             if not files.exists(self._path(src.recording_id, position)):
                 raise RequestRefusedError(f"missing src segment file {self._path(src.recording_id, position)}")
-            if files.exists(self._path(dst.recording_id, position)):
+            if files.exists(self._path(dst.recording_id, position)) or self._deletions.includes(dst.recording_id, position):
                 raise RequestRefusedError(f"preexisting dst segment file {self._path(dst.recording_id, position)}")
         return moved, [segment_name(src.recording_id, end)] if src.segment_of(end) == end else []
 
