@@ -223,6 +223,8 @@ class Operations(Acting):
         found, recorded = chosen
         count = draws.whole(0, len(recorded.messages))
         position = recorded.positions[count - 1] if count else recorded.start
+        if position == recorded.start:
+            recorded.kept_from = position  # all files go, those that were detached too
         recorded.is_doubtful = True
         self.client.signals.clear()
         self.client.complete(self.archive.async_truncate_recording(found.recording_id, position))
