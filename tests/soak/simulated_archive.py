@@ -1,6 +1,7 @@
 """Archives in worlds that fail: killed, without power, on disks that tear pages and fail; nothing that was acknowledged is lost.
 
-At full size outcomes are kept in soak/archives.jsonl, so that an interrupted part goes on where it was.
+At full size outcomes are kept in soak/archives.jsonl, so that an interrupted part goes on where it was. `keep_ledger` makes the ledger of a
+whole run, with the version of the code that it was made with, a part of the repository.
 """
 
 from __future__ import annotations
