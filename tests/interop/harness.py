@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -27,8 +27,10 @@ ROOT = HERE.parents[1]
 WORK = ROOT / "build" / "interop"
 # Aeron maps files and reaches into NIO's selectors; the virtual machine has to be told to let it.
 OPENED_MODULES = ("java.base/sun.nio.ch=ALL-UNNAMED", "java.base/jdk.internal.misc=ALL-UNNAMED", "java.base/java.util.zip=ALL-UNNAMED")
-# Two drivers and two clients share the machine's two cores for some seconds: small heaps, no parallel collector, only the quicker compiler.
+# Two drivers and two clients share two cores for some seconds: small heaps, no parallel collector, only the quicker compiler.
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-XX:-UsePerfData", "-Xshare:auto")
+# Peers hash what they send and receive, and only the second compiler knows the processor's instructions for that. The last flag counts.
+PEER_FLAGS = ("-XX:TieredStopAtLevel=4",)
 
 # A driver that was not given the processor for some seconds is not dead.
 PATIENT_MS = "60000"
@@ -170,7 +172,8 @@ class Bench:
         if side == "aerowire":
             command = ["env", f"AERON_DRIVER_TIMEOUT={PATIENT_MS}", *peer_command(role, given)]
         else:
-            command = self.java.command(role.capitalize(), *given, properties={"aeron.driver.timeout": PATIENT_MS})
+            java = replace(self.java, flags=(*self.java.flags, *PEER_FLAGS))
+            command = java.command(role.capitalize(), *given, properties={"aeron.driver.timeout": PATIENT_MS})
         return self.workshop.start(f"{side} {role}", [*prefix, *command])
 
 
