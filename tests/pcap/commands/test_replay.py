@@ -31,6 +31,7 @@ STREAM = 4001
 TIMEOUT_S = 60
 pytestmark = pytest.mark.timeout(120)
 Start = Callable[..., subprocess.Popen[str]]
+Replay = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,21 @@ def start(driver_dir: str) -> Iterator[Start]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def replay(driver_dir: str, capsys: pytest.CaptureFixture[str]) -> Replay:
+    """Run the same command in this process, where nothing is done beside it; return its exit code, output and errors."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code = main(["pcap", "replay", *arguments, "--dir", driver_dir])
+        except SystemExit as ended:  # as argparse ends a command that it does not understand
+            code = int(ended.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
 
 
 def capture_of(build: SimpleNamespace, path: Path, payloads: list[bytes], *, fragment_length: int = 1376, session_id: int = 7) -> Path:
@@ -146,37 +162,36 @@ def test_messages_that_are_not_whole_are_left_out_and_told(build: SimpleNamespac
     assert "1 captured in part" in errors
 
 
-def test_asks_which_stream_when_there_are_several(build: SimpleNamespace, tmp_path: Path, start: Start, aeron: Aeron) -> None:
+def test_asks_which_stream_when_there_are_several(
+    build: SimpleNamespace, tmp_path: Path, start: Start, replay: Replay, aeron: Aeron
+) -> None:
     first = capture_of(build, tmp_path / "1.pcap", [b"of seven"])
     second = capture_of(build, tmp_path / "2.pcap", [b"of eight"], session_id=8)
     arguments = [str(first), str(second), "aeron:ipc", str(STREAM + 3), "--speed", "max", "--ports", str(build.RECEIVER[1])]
-    process = start(*arguments)
-    _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 2
+    code, _, errors = replay(*arguments)
+    assert code == 2
     assert "2 streams, expected one; choose with --session" in errors
     for chosen, expected in ([("--session", "8"), [b"of eight"]], [("--all",), [b"of seven", b"of eight"]]):
         with aeron.add_subscription("aeron:ipc", STREAM + 3) as subscription:
             assert received(subscription, start(*arguments, *chosen)) == expected
 
 
-def test_says_that_nobody_subscribes(build: SimpleNamespace, tmp_path: Path, start: Start) -> None:
+def test_says_that_nobody_subscribes(build: SimpleNamespace, tmp_path: Path, replay: Replay) -> None:
     path = capture_of(build, tmp_path / "alone.pcap", [b"x"])
-    process = start(str(path), "aeron:ipc", str(STREAM + 4), "--wait", "0.1", "--json", "--ports", str(build.RECEIVER[1]))
-    output, _ = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 1
+    code, output, _ = replay(str(path), "aeron:ipc", str(STREAM + 4), "--wait", "0.1", "--json", "--ports", str(build.RECEIVER[1]))
+    assert code == 1
     told = json.loads(output)
     assert told["sent"] == 0
     assert "no subscriber" in told["problem"]
 
 
-def test_says_that_a_subscriber_does_not_keep_up(build: SimpleNamespace, tmp_path: Path, start: Start, aeron: Aeron) -> None:
+def test_says_that_a_subscriber_does_not_keep_up(build: SimpleNamespace, tmp_path: Path, replay: Replay, aeron: Aeron) -> None:
     path = capture_of(build, tmp_path / "much.pcap", [bytes(1000)] * 200)
     with aeron.add_subscription("aeron:ipc", STREAM + 5):
-        process = start(
+        code, output, _ = replay(
             str(path), "aeron:ipc", str(STREAM + 5), "--speed", "max", "--offer-timeout", "0.2", "--json", "--ports", str(build.RECEIVER[1])
         )
-        output, _ = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 1
+    assert code == 1
     told = json.loads(output)
     assert 0 < told["sent"] < 200
     assert "do not keep up" in told["problem"]
@@ -243,10 +258,9 @@ def test_spark_reads_and_one_task_publishes(
         ([str(CAPTURES / "unicast_simple.pcap"), "aeron:ipc", "1", "--session", "1"], "no data of such a stream"),
     ],
 )
-def test_usage_is_refused_with_the_reason(start: Start, arguments: list[str], said: str) -> None:
-    process = start(*arguments)
-    _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 2
+def test_usage_is_refused_with_the_reason(replay: Replay, arguments: list[str], said: str) -> None:
+    code, _, errors = replay(*arguments)
+    assert code == 2
     assert said in errors
 
 
