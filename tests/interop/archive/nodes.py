@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,15 @@ def start_archive(
         definitions = (f"-D{name}={value}" for name, value in given.items())
         command = [sys.executable, "-m", "aerowire.tools.main", "archive", "start", *definitions]
     return ArchiveNode(side, driver, scenario.bench.workshop.start(f"{side} archive", command), directory, channel)
+
+
+def restart_archive(scenario: Scenario, node: ArchiveNode) -> ArchiveNode:
+    """End an archive in order, and start it again in its directory and on its channel."""
+    node.stop()
+    again = start_archive(
+        scenario, node.side, node.driver, {"aeron.archive.control.channel": node.control_channel}, directory=node.directory
+    )
+    return replace(again, control_channel=node.control_channel)
 
 
 def response_channel() -> str:

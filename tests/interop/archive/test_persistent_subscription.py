@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
+
 import pytest
 
 from aerowire.archive import FROM_START, AeronArchive, ArchiveClientContext, PersistentStream, PersistentSubscription
 from aerowire.base.errors import AerowireError
 from aerowire.client import build_channel, initial_position
 from aerowire.codecs.tables.counters import CounterType
-from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, start_archive
+from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, restart_archive, start_archive
 from tests.interop.archive.test_replay_merge import LIVE_AFTER, RECORDED_FIRST, STREAM_ID, LiveStream
 from tests.interop.harness import Side
 from tests.interop.scenarios import Scenario, losing_arrivals
@@ -21,7 +24,8 @@ def replay_channel(kind: str) -> str:
     return response_channel() if kind == "response channel" else {"port 0": "aeron:udp?endpoint=127.0.0.1:0", "ipc": "aeron:ipc"}[kind]
 
 
-def follow(node: ArchiveNode, archive: AeronArchive, kind: str) -> None:
+def follow(node: ArchiveNode, archive: AeronArchive, kind: str, reconnect: Callable[[], AeronArchive] | None = None) -> None:
+    """Follow a stream whose publisher is started again, and whose archive is, where `reconnect` does that and returns its new client."""
     live = LiveStream(archive)
     live.send_all(RECORDED_FIRST)
     (recording,) = archive.list_recordings()
@@ -64,6 +68,8 @@ def follow(node: ArchiveNode, archive: AeronArchive, kind: str) -> None:
         position = live.publication.position
         wait_until(lambda: archive.get_max_recorded_position(recording.recording_id) == position, "the recording", work=work)
         archive.try_stop_recording_by_identity(recording.recording_id)
+        if reconnect is not None:
+            archive = reconnect()
         live.publication.close()
         wait_until(lambda: archive.get_stop_position(recording.recording_id) == position, "the recording's stop", work=work)
         start = initial_position(position, recording.initial_term_id, recording.term_buffer_length)
@@ -99,9 +105,21 @@ def test_follows_a_stream_from_its_recording_on(scenario: Scenario, archive_side
     loss = losing_arrivals(driver_side, 0.05) if is_lossy else {}
     driver = scenario.driver(driver_side, {"aeron.image.liveness.timeout": "2s", **loss})
     node = start_archive(scenario, archive_side, driver)
-    with node.connect("ipc") as archive:
-        follow(node, archive, kind)
+    again = "a publisher that was started again"
+    with ExitStack() as clients:
+        archive = clients.enter_context(node.connect("ipc"))
+        if (archive_side, driver_side, kind, is_lossy) == ("official", "aerowire", "port 0", False):
+            again = "an archive and a publisher that were started again"
+
+            def reconnect() -> AeronArchive:
+                nonlocal node
+                node = restart_archive(scenario, node)
+                return clients.enter_context(node.connect("ipc"))
+
+            follow(node, archive, kind, reconnect)
+        else:
+            follow(node, archive, kind)
         if is_lossy:
             scenario.prove(driver, "NAKs sent")
-    scenario.observed("every message once, over a publisher that was started again")
+    scenario.observed(f"every message once, over {again}")
     finish(scenario, node)
