@@ -29,7 +29,7 @@ IPC = "aeron:ipc"
 FOLLOWING = ReplayParams(position=0)
 EMPTY = ReplayParams(length=REPLAY_ALL_AND_STOP)
 TERM_ID = 77
-# Descriptors with two channels of this length do not fit into the window of a control session, all of a run's together.
+# Each descriptor has two channels of this length: together, those of a run exceed the window of a control session.
 LONG = 3900
 
 
@@ -53,7 +53,7 @@ class LimitedOperations(ArchiveWork):
         return self.found
 
     def run_without_space(self) -> list[tuple[str, str]]:
-        """Do what an archive refuses that has no space left, and return what came of it."""
+        """Ask an archive without free space for a recording and a listing, and return what came of each."""
         with self.archive:
             self.say("record without space", lambda: self.archive.start_recording(channel(0), STREAM_ID))
             self.say("list without space", lambda: len(self.archive.list_recordings(0, 10)))
@@ -134,7 +134,7 @@ class LimitedOperations(ArchiveWork):
             self.recorded(recording, 2 * FRAME)
         self.take_signals("an extension that stops by itself", "STOP")
         self.until("no subscription", lambda: not self._subscriptions())
-        say("subscriptions of it", lambda: 0)
+        say("subscriptions of it", self._subscriptions)
 
     def _segments(self) -> None:
         archive, say = self.archive, self.say
@@ -157,7 +157,7 @@ class LimitedOperations(ArchiveWork):
         say("replay what was joined", lambda: self._replayed(late))
         say("migrate what is empty", lambda: archive.migrate_segments(early, late))
 
-        # The official recorder has begun a segment behind that of a recording that ends with one, and has no place there then.
+        # An official recorder that stops at the end of a segment leaves an empty one behind it, which is in the way of a migration.
         before = self._record_at(0, 70)
         say("truncate to a segment", lambda: archive.truncate_recording(before, SEGMENT))
         self.take_signals("truncate", "DELETE")
@@ -189,14 +189,15 @@ class LimitedOperations(ArchiveWork):
             source = self._last().recording_id
             self.recorded(source, publication.position)
             say("migrate active", lambda: archive.migrate_segments(source, self.first))
-            say("replicate to active", lambda: self._copy(source, dst_recording_id=source))
+            say("replicate to active", lambda: self._copy(source, ReplicationParams(dst_recording_id=source)))
             response = "aeron:udp?control-mode=response|control=localhost:10001"
-            say("replicate by response with tags", lambda: self._copy(source, replication_channel=response, channel_tag_id=7))
-            live = "aeron:udp?endpoint=localhost:0"
-            say("replicate by response with live", lambda: self._copy(source, replication_channel=response, live_destination=live))
+            tagged = ReplicationParams(replication_channel=response, channel_tag_id=7)
+            say("replicate by response with tags", lambda: self._copy(source, tagged))
+            merging = ReplicationParams(replication_channel=response, live_destination="aeron:udp?endpoint=localhost:0")
+            say("replicate by response with live", lambda: self._copy(source, merging))
             for stop in (archive.stop_replication, archive.try_stop_replication):
                 self.signals.clear()
-                replication_id = self._copy(source)
+                replication_id = self._copy(source, ReplicationParams())
                 self.await_signals("REPLICATE", "EXTEND")
                 copy = self._last().recording_id
                 self.recorded(copy, 3 * FRAME)
@@ -233,8 +234,8 @@ class LimitedOperations(ArchiveWork):
     def _stopped(self, number: int) -> None:
         self.until("a stop", lambda: self.archive.get_stop_position(self.first + number) >= 0)
 
-    def _copy(self, source: int, **params: int | str) -> int:
-        return self.archive.replicate(source, 10, self._source, ReplicationParams(**params))  # type: ignore[arg-type]
+    def _copy(self, source: int, params: ReplicationParams) -> int:
+        return self.archive.replicate(source, 10, self._source, params)
 
     def _record_at(self, position: int, messages: int, *, mtu: int = 1408, stream_id: int = STREAM_ID) -> int:
         """Record messages from a position on; return the recording's id."""

@@ -3,7 +3,6 @@ import io.aeron.ExclusivePublication;
 import io.aeron.FragmentAssembler;
 import io.aeron.Publication;
 import io.aeron.archive.client.AeronArchive;
-import io.aeron.archive.client.ArchiveException;
 import io.aeron.archive.client.ControlResponsePoller;
 import io.aeron.archive.client.ReplayParams;
 import io.aeron.archive.client.ReplicationParams;
@@ -189,7 +188,8 @@ final class LimitedArchiveOperations extends ArchiveWork
             recorded(recordingId, 2 * FRAME);
         }
         takeSignals("an extension that stops by itself", "STOP");
-        say("subscriptions of it", () -> inTime(this::subscriptionCount));
+        until("no subscription", () -> subscriptions().isEmpty());
+        say("subscriptions of it", this::subscriptions);
     }
 
     private void extend(
@@ -377,15 +377,6 @@ final class LimitedArchiveOperations extends ArchiveWork
             idle.idle(poller.poll());
         }
         return String.valueOf(poller.code());
-    }
-
-    private long subscriptionCount()
-    {
-        if (!subscriptions().isEmpty())
-        {
-            throw new ArchiveException("subscriptions are left");
-        }
-        return 0;
     }
 
     private String subscriptions()
