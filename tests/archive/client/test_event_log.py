@@ -38,7 +38,7 @@ def shown(directory: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str,
 def test_a_subscription_notes_its_states_and_where_it_joined_and_left_the_live_stream(
     world: SimulatedWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with ArchiveEventLog(tmp_path / "deep" / "log") as log:
+    with ArchiveEventLog(tmp_path / "deep" / "log", environ={}) as log:
         setting = Setting(world, recorded=300, event_log=log)
         setting.until(State.LIVE)
         setting.archive.restart_live()
@@ -63,8 +63,18 @@ def test_a_subscription_notes_its_states_and_where_it_joined_and_left_the_live_s
     assert isinstance(joined["live_session_id"], int)
 
 
-def test_only_what_was_selected_is_noted(world: SimulatedWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with ArchiveEventLog(tmp_path, events="PERSISTENT_SUBSCRIPTION_JOINED_LIVE") as log:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"events": "PERSISTENT_SUBSCRIPTION_JOINED_LIVE"},
+        {"environ": {"AERON_EVENT_ARCHIVE_LOG": "PERSISTENT_SUBSCRIPTION_JOINED_LIVE"}},
+        {"environ": {}, "properties": {"aeron.event.archive.log.disable": "START,PERSISTENT_SUBSCRIPTION_STATE_CHANGE"}},
+    ],
+)
+def test_only_what_was_selected_is_noted(
+    world: SimulatedWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any]
+) -> None:
+    with ArchiveEventLog(tmp_path, **options) as log:
         Setting(world, recorded=300, event_log=log).until(State.LIVE)
     assert [event["event"] for event in shown(tmp_path, capsys)] == ["PERSISTENT_SUBSCRIPTION_JOINED_LIVE"]
 

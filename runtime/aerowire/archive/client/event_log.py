@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -12,6 +13,7 @@ from aerowire.agents.state_events import StateEvents
 from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.base.event_selection import ARCHIVE_EVENTS
 from aerowire.base.file_trees import make_directories
+from aerowire.base.options import resolve_options
 from aerowire.base.version import VERSION
 from aerowire.codecs.flyweights.events import ArchiveEventCode
 from aerowire.codecs.tables.options import OPTIONS as DRIVER_OPTIONS
@@ -31,12 +33,20 @@ class ArchiveEventLog:
     The directory is the log's own, neither an archive's nor another log's; it is made if it is not there. The file stays after `close`.
     """
 
-    def __init__(self, directory: str | os.PathLike[str], *, events: str = "all", ports: Ports | None = None) -> None:
-        """`events` are those that are noted, as in the option aeron.event.archive.log.
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        events: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        ports: Ports | None = None,
+    ) -> None:
+        """`events` are those that are noted, as in the option aeron.event.archive.log; None: what that selects, or all where it is not set.
 
         Raises ConfigurationError for an unknown event, FileError where there can be no such file.
         """
-        codes = ARCHIVE_EVENTS.parse(events, "ArchiveEventLog")
+        codes = ARCHIVE_EVENTS.parse(events, "ArchiveEventLog") if events is not None else _selected(properties or {}, environ)
         ports = ports or Ports.system()
         self.path: Final = Path(directory) / EVENT_LOG_FILE_NAME
         make_directories(ports.files, self.path.parent, _DIRECTORY_MODE)
@@ -53,6 +63,12 @@ class ArchiveEventLog:
 
     def __exit__(self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
+
+
+def _selected(properties: Mapping[str, str], environ: Mapping[str, str] | None) -> frozenset[ArchiveEventCode]:
+    enabled = ARCHIVE_EVENTS.enabled.name
+    values = resolve_options({"archive-client"}, {}, properties, environ)
+    return ARCHIVE_EVENTS.selected(values if enabled in values.given else {**values, enabled: "all"})
 
 
 class PersistentEvents:
