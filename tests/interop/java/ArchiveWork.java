@@ -169,6 +169,7 @@ abstract class ArchiveWork implements AutoCloseable
     final void say(final String name, final Callable<Object> operation)
     {
         String result;
+        String text = "";
         try
         {
             result = String.valueOf(operation.call());
@@ -176,12 +177,13 @@ abstract class ArchiveWork implements AutoCloseable
         catch (final ArchiveException error)
         {
             result = "error " + error.errorCode();
+            text = error.getMessage().replaceAll("[\"\\p{Cntrl}]", " ");
         }
         catch (final Exception error)
         {
             result = "exception " + error;
         }
-        System.out.println("{\"operation\": \"" + name + "\", \"result\": \"" + result + "\"}");
+        System.out.println("{\"operation\": \"" + name + "\", \"result\": \"" + result + "\", \"text\": \"" + text + "\"}");
     }
 
     final Stream<Long> ids(final long from)
