@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from aerowire.archive import ReplayParams
@@ -12,6 +10,7 @@ from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from tests.interop.archive.counters import EXACT, VARYING, archive_counters
 from tests.interop.archive.limited_operations import FULL, LIMITS, LimitedOperations
 from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
+from tests.interop.archive.work import Outcome, Told, told_by_peer
 from tests.interop.harness import Side
 from tests.interop.scenarios import LIMIT_S, Scenario
 from tests.support.processes import free_port
@@ -19,9 +18,6 @@ from tests.support.waiting import rest, wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
-# An operation, what comes of it, and the text of a refusal.
-Outcome = tuple[str, str]
-Told = tuple[str, str, str]
 SIDES: tuple[Side, Side] = ("official", "aerowire")
 IDS = {"official": 4721, "aerowire": 4722}  # and the next ones are those of the archives without space
 
@@ -86,11 +82,6 @@ def told_by(channel: str) -> dict[str, str]:
     return {"aeron.archive.recording.events.enabled": "true", "aeron.archive.recording.events.channel": channel}
 
 
-def common_text(text: str) -> str:
-    """Return the text of a refusal without what differs from archive to archive: numbers, and how far a replay has come."""
-    return re.sub(r"state=\w+", "state", re.sub(r"-?\d+", "N", " ".join(text.lower().split())))
-
-
 def official_runs(scenario: Scenario, limited: list[ArchiveNode], full: list[ArchiveNode], events: list[str]) -> list[list[Told]]:
     """Return what comes of the operations of the official client, at each archive in turn."""
     given = {
@@ -107,7 +98,7 @@ def official_runs(scenario: Scenario, limited: list[ArchiveNode], full: list[Arc
     for _ in (*limited, *full):
         run: list[Told] = []
         while "operation" in (line := process.result(LIMIT_S)):
-            run.append((line["operation"], line["result"], common_text(line["text"])))
+            run.append(told_by_peer(line))
         runs.append(run)
     assert process.outcome("operations", LIMIT_S)
     assert process.finish() == 0, process.said()

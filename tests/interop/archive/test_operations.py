@@ -7,6 +7,7 @@ import pytest
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, start_archive
 from tests.interop.archive.operations import Operations
+from tests.interop.archive.work import Told, told_by_peer
 from tests.interop.harness import Side
 from tests.interop.scenarios import LIMIT_S, Scenario
 
@@ -21,7 +22,7 @@ def replay_by_response(transport: str) -> str:
     return "" if transport == "ipc" else response_channel()
 
 
-def official_outcome(scenario: Scenario, node: ArchiveNode, transport: str) -> list[tuple[str, str]]:
+def official_outcome(scenario: Scenario, node: ArchiveNode, transport: str) -> list[Told]:
     """Return what the official client gets on a fresh archive."""
     requests, responses = node.channels(transport)
     peer = scenario.bench.java.command(
@@ -36,7 +37,7 @@ def official_outcome(scenario: Scenario, node: ArchiveNode, transport: str) -> l
     process = scenario.bench.workshop.start("official operations", peer)
     found = []
     while "operation" in (line := process.result(LIMIT_S)):
-        found.append((line["operation"], line["result"]))
+        found.append(told_by_peer(line))
     assert process.finish() == 0, process.said()
     return found
 
@@ -52,7 +53,7 @@ def test_every_operation_ends_as_with_the_official_client(scenario: Scenario, dr
         source=second.control_channel,
         response=replay_by_response(transport) or None,
     ).run()
-    assert found == [(name, BETTER.get(name, result)) for name, result in expected]
+    assert found == [(name, BETTER.get(name, result)) for name, result, _ in expected]
     assert len(found) > 80
     assert not [result for _, result in found if result.startswith("exception")]
     scenario.observed(f"{len(found)} operations, of which {sum(result.startswith('error') for _, result in found)} were refused")

@@ -5,14 +5,28 @@ What tests/interop/java/ArchiveWork.java is to the official client.
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aerowire.archive import AeronArchive, RecordingSignalEvent
 from aerowire.base.errors import ArchiveError
 from aerowire.client import ExclusivePublication, Header, Publication, Subscription
 from tests.support.waiting import rest, wait_until
+
+# An operation and what comes of it; and the text of a refusal.
+Outcome = tuple[str, str]
+Told = tuple[str, str, str]
+
+
+def told_by_peer(line: Mapping[str, str]) -> Told:
+    """Return what an official client tells of an operation, without what each archive has of its own in the text of a refusal.
+
+    Numbers are replaced, and the state of a replay.
+    """
+    text = re.sub(r"-?\d+", "N", " ".join(line["text"].lower().split()))
+    return line["operation"], line["result"], re.sub(r"state=\w+", "state", text)
 
 
 class ArchiveWork:
@@ -22,7 +36,7 @@ class ArchiveWork:
     """
 
     def __init__(self, connect: Callable[..., AeronArchive], *, message_length: int) -> None:
-        self.found: list[tuple[str, str]] = []
+        self.found: list[Outcome] = []
         self.signals: list[str] = []
         self.first = 0
         self._message_length = message_length
