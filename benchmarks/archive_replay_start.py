@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.archives import SIDES, record, running_archive
-from benchmarks.bars import judge, medians
+from benchmarks.bars import judge, medians, scatter
 from benchmarks.drivers import running_driver
 from tests.interop.harness import find_java
 
@@ -49,8 +49,10 @@ def main() -> int:
     rows = [[int(text) for text in line.split()] for line in done.stdout.splitlines()]
     reached = True
     for step, name in enumerate(STEPS, 1):
-        middle = medians({side: [row[step] / 1e3 for row in rows if row[0] == index] for index, side in enumerate(SIDES)})
-        text = f"replay to its {name} ({given.idle}): " + ", ".join(f"{side} {middle[side]:.0f} us" for side in SIDES)
+        found = {side: [row[step] / 1e3 for row in rows if row[0] == index] for index, side in enumerate(SIDES)}
+        middle = medians(found)
+        shown = ", ".join(f"{side} {middle[side]:.0f} us ({scatter(found[side])})" for side in SIDES)
+        text = f"replay to its {name} ({given.idle}): {shown}"
         ratio = middle["aerowire"] / middle["official"]
         if name == "answer":
             print(f"{text}, ratio {ratio:.2f}", flush=True)
