@@ -47,6 +47,7 @@ def test_a_candidate_term_is_kept(tmp_path: Path) -> None:
     state.update_candidate_term_id(7, 4096, 1000)
     state.close()
     state.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["node-state.dat"]
     assert opened(tmp_path).candidate_term == CandidateTerm(7, 4096, 1000)
 
 
@@ -75,24 +76,28 @@ class Watched:
         self.done: list[object] = []
 
     def write_all(self, offset: int, data: bytes) -> None:
+        self._note(offset, data)
+        self._file.write_all(offset, data)
+
+    def update(self, offset: int, before: bytes, after: bytes) -> None:
+        self._note(offset, after)
+        self._file.update(offset, before, after)
+
+    def force(self) -> None:
+        self.done.append("force")
+
+    def _note(self, offset: int, data: bytes) -> None:
         if len(self.done) == self._fails_at:
             raise FileError("cannot write", where="x", number=5)
         self.done.append((offset, struct.unpack("<q", data)[0]))
-        self._file.write_all(offset, data)
-
-    def sync(self, *, data_only: bool = False) -> None:
-        self.done.append("data" if data_only else "all")
 
 
-@pytest.mark.parametrize(("level", "synced"), [(0, []), (1, ["data"]), (2, ["all"])])
-def test_the_term_is_written_last_and_synced_as_the_level_says(
-    tmp_path: Path, level: int, synced: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state = opened(tmp_path, sync_level=level)
+def test_the_term_is_written_last_and_then_forced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = opened(tmp_path)
     watched = Watched(state._file)
     monkeypatch.setattr(state, "_file", watched)
     state.update_candidate_term_id(7, 4096, 1000)
-    assert watched.done == [(40, 4096), (32, 1000), (24, 7), *synced]
+    assert watched.done == [(40, 4096), (32, 1000), (24, 7), "force"]
 
 
 @pytest.mark.parametrize("fails_at", [0, 1, 2])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -45,33 +44,19 @@ def test_a_term_ends_the_one_before_it_and_where_the_next_one_begins(tmp_path: P
     assert (again.find_last_term_recording_id(), again.find_term_entry(8)) == (3, None)
 
 
-@pytest.mark.parametrize(("level", "syncs"), [(0, []), (1, [True]), (2, [False])])
-def test_nothing_is_synced_but_on_demand_and_then_as_the_level_says(
-    tmp_path: Path, level: int, syncs: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = opened(tmp_path, sync_level=level)
-    seen: list[bool] = []
-
-    class Watched:
-        def __init__(self, file: Any) -> None:
-            self._file = file
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._file, name)
-
-        def sync(self, *, data_only: bool = False) -> None:
-            seen.append(data_only)
-
-    monkeypatch.setattr(log, "_file", Watched(log._file))
+def test_nothing_is_forced_but_on_demand_and_by_making_the_log_coherent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = opened(tmp_path)
+    forced: list[int] = []
+    monkeypatch.setattr(log._file, "force", lambda: forced.append(1))
     log.append_term(1, 0, 0, 0)
     log.append_snapshot(2, 0, 0, 64, 0, CM)
     log.commit_log_position(0, 64)
     log.invalidate_latest_snapshot()
-    assert seen == []
+    assert forced == []
     log.force()
-    assert seen == syncs
+    assert forced == [1]
     coherent(log, 0, 0, 1, 64, 128)
-    assert seen == syncs * 2
+    assert forced == [1, 1]
 
 
 @pytest.mark.parametrize(("first", "base", "term"), [(0, 0, 4), (2, 500, 4), (100, 1_000_000, 200), (-1, 0, 3)])

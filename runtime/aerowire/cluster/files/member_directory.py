@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerowire.base.errors import ClusterFileError
@@ -20,6 +19,8 @@ from aerowire.codecs.flyweights.cnc import ClusterCounterKeyDecoder, ClusterRole
 from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from aerowire.base.file_port import FilePort
     from aerowire.ipc.counters import CountersReader
 
@@ -52,7 +53,7 @@ class MemberDirectory:
 def describe_member(files: FilePort, cluster_directory: Path) -> MemberDirectory:
     """Return the mark files of a member, whose links are followed. Raises ClusterFileError, MissingFileError, FileError."""
     component = _state(files, cluster_directory, ClusterComponentType.CONSENSUS_MODULE)
-    services = Path(component.header.services_cluster_dir or cluster_directory)
+    services = cluster_directory / component.header.services_cluster_dir
     if not files.exists(services):  # the directory was moved, or copied from elsewhere
         services = cluster_directory
     states = (_state(files, services, ClusterComponentType.CONTAINER, number) for number in service_ids(files, services))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from aerowire.base.errors import ClusterFileError
 from aerowire.cluster.files.recording_log_entry import NULL_VALUE
+from aerowire.cluster.files.updated_file import UpdatedFile
 from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.flyweights.cluster_files import CLUSTER_FILE_VERSION, NODE_STATE_FILE_LENGTH, NODE_STATE_FILE_NAME
 from aerowire.codecs.flyweights.cluster_node_state import (
@@ -29,7 +30,7 @@ from aerowire.codecs.flyweights.cluster_node_state import (
 from aerowire.recordings.versions import major_version, version_text
 
 if TYPE_CHECKING:
-    from aerowire.base.file_port import FilePort, OpenFile
+    from aerowire.base.file_port import FilePort
 
 _NEW_SUFFIX = ".new"
 _FILE_HEADER_LENGTH = NodeStateHeaderDecoder.SBE_BLOCK_LENGTH
@@ -54,10 +55,9 @@ class NodeStateFile:
     Sync levels: 0 leaves it to the system when a candidate term reaches the disk, 1 syncs data at each update, 2 data and metadata.
     """
 
-    def __init__(self, path: Path, file: OpenFile, offset: int, candidate_term: CandidateTerm, sync_level: int) -> None:
+    def __init__(self, path: Path, file: UpdatedFile, offset: int, candidate_term: CandidateTerm) -> None:
         """Use `open`."""
         self.path = path
-        self.sync_level = sync_level
         self._file = file
         self._offset = offset  # of the candidate term's fields
         self._candidate_term = candidate_term
@@ -72,15 +72,15 @@ class NodeStateFile:
         path = directory / NODE_STATE_FILE_NAME
         if create and not files.exists(path):
             _create(files, path)
-        file = files.open(path, writable=writable)
+        file = UpdatedFile(files, path, writable=writable, create=False, sync_level=sync_level)
         try:
-            offset, candidate_term = _decode(file.read(0, NODE_STATE_FILE_LENGTH), path)
-            if writable and sync_level > 0:
-                file.sync(data_only=sync_level < 2)
+            offset, candidate_term = _decode(file.read(NODE_STATE_FILE_LENGTH), path)
+            if writable:
+                file.force()
         except BaseException:
             file.close()
             raise
-        return cls(path, file, offset, candidate_term, sync_level)
+        return cls(path, file, offset, candidate_term)
 
     @property
     def candidate_term(self) -> CandidateTerm:
@@ -88,16 +88,13 @@ class NodeStateFile:
 
     def update_candidate_term_id(self, candidate_term_id: int, log_position: int, timestamp: int) -> None:
         """Store a candidate term, and sync it as the level says. Raises FileError: then the file may have it or not."""
-        fields = CandidateTermDecoder
-        # The term LAST: with it the other two count.
-        for offset, value in (
-            (fields.LOG_POSITION_ENCODING_OFFSET, log_position),
-            (fields.TIMESTAMP_ENCODING_OFFSET, timestamp),
-            (fields.CANDIDATE_TERM_ID_ENCODING_OFFSET, candidate_term_id),
-        ):
-            self._file.write_all(self._offset + offset, value.to_bytes(8, "little", signed=True))
-        if self.sync_level > 0:
-            self._file.sync(data_only=self.sync_level < 2)
+        fields, start = CandidateTermDecoder, self._offset
+        self._file.write_all(start + fields.LOG_POSITION_ENCODING_OFFSET, log_position.to_bytes(8, "little", signed=True))
+        self._file.write_all(start + fields.TIMESTAMP_ENCODING_OFFSET, timestamp.to_bytes(8, "little", signed=True))
+        # The term LAST, and whole: with it the other two count.
+        before, after = (value.to_bytes(8, "little", signed=True) for value in (self._candidate_term.candidate_term_id, candidate_term_id))
+        self._file.update(start + fields.CANDIDATE_TERM_ID_ENCODING_OFFSET, before, after)
+        self._file.force()
         self._candidate_term = CandidateTerm(candidate_term_id, log_position, timestamp)
 
     def propose_max_candidate_term_id(self, candidate_term_id: int, log_position: int, timestamp: int) -> int:

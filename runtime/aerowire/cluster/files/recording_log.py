@@ -6,7 +6,7 @@
     log.force()                                                    # as the level says; BEFORE what was written is relied on
 
 `entries` are in the order in which they count (`RecordingLogEntry.sort_key`), the file has them in the order of writing. A change goes to
-the file first and to memory once it has succeeded. Nothing is synced but by `force` and `ensure_coherent`. Aeron: RecordingLog.
+the file first and to memory once it has succeeded. The file is synced by `force` and `ensure_coherent` alone. Aeron: RecordingLog.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from aerowire.cluster.files.recording_log_entry import (
 )
 from aerowire.cluster.files.recovery_plan import RecoveryPlan, create_recovery_plan, recording_of_plan
 from aerowire.cluster.files.snapshot_sets import Snapshot, latest_snapshot, latest_standby_snapshots, snapshot_at_or_before_or_lowest
+from aerowire.cluster.files.updated_file import UpdatedFile
 from aerowire.codecs.flyweights.cluster_files import RECORDING_LOG_FILE_NAME
-from aerowire.codecs.flyweights.recording_log import ENTRY_TYPE_INVALID_FLAG, EntryType, RecordingLogEntryDecoder
+from aerowire.codecs.flyweights.recording_log import EntryType, RecordingLogEntryDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from aerowire.base.file_port import FilePort, OpenFile
+    from aerowire.base.file_port import FilePort
     from aerowire.cluster.files.recovery_plan import RecordingExtent
 
 FILE_LENGTH_MAX: Final = 1 << 26  # a million entries, where a snapshot of two services a minute makes as many in eight months
@@ -47,10 +48,9 @@ class RecordingLog:
     Invariant: `entries` are sorted, and all entries of terms name the same recording.
     """
 
-    def __init__(self, path: Path, file: OpenFile, sync_level: int) -> None:
+    def __init__(self, path: Path, file: UpdatedFile) -> None:
         """Use `open`."""
         self.path = path
-        self.sync_level = sync_level
         self._file = file
         self._entries: list[RecordingLogEntry] = []
         self._terms: dict[int, RecordingLogEntry] = {}  # of valid entries, by leadership term id
@@ -68,7 +68,7 @@ class RecordingLog:
         """
         path = directory / RECORDING_LOG_FILE_NAME
         is_new = create and not files.exists(path)
-        log = cls(path, files.open(path, writable=writable, create=create), sync_level)
+        log = cls(path, UpdatedFile(files, path, writable=writable, create=create, sync_level=sync_level))
         try:
             if is_new:
                 files.sync_directory(directory)
@@ -103,7 +103,7 @@ class RecordingLog:
                 expected=f"{FILE_LENGTH_MAX} bytes at most",
                 actual=f"{length} bytes",
             )
-        decoded = decode_entries(self._file.read(0, length), self.path)
+        decoded = decode_entries(self._file.read(length), self.path)
         self._entries = sorted(decoded.entries, key=RecordingLogEntry.sort_key)
         self._next_entry_index, self._end = decoded.next_entry_index, decoded.end
         self._is_end_doubtful = decoded.end < length
@@ -114,7 +114,7 @@ class RecordingLog:
 
     def force(self) -> None:
         """Sync what was written, as the level says. Raises FileError."""
-        self._force(self.sync_level)
+        self._file.force()
 
     def close(self) -> None:
         """Close the file. Idempotent."""
@@ -181,7 +181,8 @@ class RecordingLog:
         """Write where a term ends. Raises RecordingLogError for an unknown term, FileError."""
         entry = self.get_term_entry(leadership_term_id)
         if entry.log_position != log_position:
-            self._file.write_all(entry.offset + _LOG_POSITION_OFFSET, log_position.to_bytes(8, "little", signed=True))
+            before, after = (value.to_bytes(8, "little", signed=True) for value in (entry.log_position, log_position))
+            self._file.update(entry.offset + _LOG_POSITION_OFFSET, before, after)
             self._terms[leadership_term_id] = self._replace(entry, replace(entry, log_position=log_position))
 
     def ensure_coherent(
@@ -210,7 +211,7 @@ class RecordingLog:
             self.append_term(recording_id, leadership_term_id, term_base_log_position if last is None else base, timestamp)
         if log_position != NULL_VALUE:
             self.commit_log_position(leadership_term_id, log_position)
-        self._force(self.sync_level)
+        self._file.force()
 
     # Snapshots
 
@@ -300,9 +301,9 @@ class RecordingLog:
         """Let an entry of this log be no longer valid; it stays, and says what it was. Raises RecordingLogError, FileError."""
         index = self._index_of(entry)
         entry = self._entries[index]
-        invalid_type = entry.entry_type | ENTRY_TYPE_INVALID_FLAG
-        self._file.write_all(entry.offset + _ENTRY_TYPE_OFFSET, invalid_type.to_bytes(4, "little", signed=True))
-        self._entries[index] = replace(entry, is_valid=False)
+        invalid = replace(entry, is_valid=False)
+        self._file.update(entry.offset, entry.encode(), invalid.encode())
+        self._entries[index] = invalid
         if entry.entry_type != EntryType.TERM:
             if entry.is_valid:
                 self._invalid_snapshots.append(entry.entry_index)
@@ -315,8 +316,11 @@ class RecordingLog:
         if not found:
             raise self._refused("there is no such entry", "an entry of the log", f"index {entry_index} in term {leadership_term_id}")
         # An entry that is longer than others is removed as several: readers pass over 64 bytes of a removed one.
-        for offset in range(found[0].offset, found[0].offset + found[0].length, ENTRY_ALIGNMENT):
-            self._file.write_all(offset + _ENTRY_TYPE_OFFSET, EntryType.REMOVED.to_bytes(4, "little", signed=True))
+        before = found[0].encode()
+        after = bytearray(before)
+        for offset in range(_ENTRY_TYPE_OFFSET, len(after), ENTRY_ALIGNMENT):
+            after[offset : offset + 4] = EntryType.REMOVED.to_bytes(4, "little", signed=True)
+        self._file.update(found[0].offset, before, bytes(after))
         self.reload()
 
     # Recovery
@@ -347,7 +351,7 @@ class RecordingLog:
             invalid = by_index[entry_index]
             restored = replace(entry, entry_index=entry_index, offset=invalid.offset)
             if replace(restored, recording_id=invalid.recording_id, timestamp=invalid.timestamp, is_valid=False) == invalid:
-                self._file.write_all(invalid.offset, restored.encode())
+                self._file.update(invalid.offset, invalid.encode(), restored.encode())
                 self._replace(invalid, restored)
                 self._invalid_snapshots.remove(entry_index)
                 return
@@ -386,10 +390,6 @@ class RecordingLog:
     def _replace(self, entry: RecordingLogEntry, other: RecordingLogEntry) -> RecordingLogEntry:
         self._entries[self._index_of(entry)] = other
         return other
-
-    def _force(self, level: int) -> None:
-        if level > 0:
-            self._file.sync(data_only=level < 2)
 
     def _check_recording(self, recording_id: int) -> None:
         if recording_id < 0:

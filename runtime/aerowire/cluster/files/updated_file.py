@@ -1,0 +1,82 @@
+"""A file that is changed in place, and appended to, by one process at a time.
+
+An update in place is recorded beside the file before it begins, so that what a process leaves that dies in the midst of it is completed.
+The record is there from the first update until the file is closed; other implementations do not know it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerowire.archive.files.update_record import Update, UpdateRecord
+from aerowire.base.errors import FileError
+
+if TYPE_CHECKING:
+    from aerowire.base.file_port import FilePort
+
+UPDATE_SUFFIX = ".update"
+
+
+class UpdatedFile:
+    """An open file. Sync levels: 0 none, 1 data, 2 data and metadata, at each `force`; from 1 on the record is synced BEFORE its update."""
+
+    def __init__(self, files: FilePort, path: Path, *, writable: bool, create: bool, sync_level: int) -> None:
+        """Open the file, or make it. Raises FileError, MissingFileError."""
+        self.path = path
+        self.sync_level = sync_level
+        self._is_writable = writable
+        self._file = files.open(path, writable=writable, create=create)
+        self._record = UpdateRecord(files, path.with_name(path.name + UPDATE_SUFFIX), sync_level)
+        self._failed: Update | None = None  # of which the file may have a part
+
+    def length(self) -> int:
+        return self._file.length()
+
+    def read(self, length: int) -> bytes:
+        """Return the start of the file, in which an update that was under way is complete; a writable file has it so, too."""
+        data = self._file.read(0, length)
+        update = self._record.read()
+        if update is None or not update.is_half_done(data[update.offset : update.offset + len(update.after)]):
+            return data
+        if self._is_writable:
+            self._file.write_all(update.offset, update.after)
+        return data[: update.offset] + update.after + data[update.offset + len(update.after) :]
+
+    def write_all(self, offset: int, data: bytes) -> None:
+        """Write bytes of which a crash may leave a part. Raises FileError."""
+        self._file.write_all(offset, data)
+
+    def update(self, offset: int, before: bytes, after: bytes) -> None:
+        """Write bytes in the place of others, so that after a crash they are as before or as after.
+
+        Raises FileError: then they count as before, and the next update puts the file right.
+        """
+        if self._failed is not None:  # BEFORE the record is of another update: until then it completes one that has failed
+            self._file.write_all(self._failed.offset, self._failed.before)
+            self._failed = None
+        update = Update(offset, before, after)
+        self._record.write(update)
+        try:
+            self._file.write_all(offset, after)
+        except FileError:
+            self._failed = update
+            raise
+
+    def truncate(self, length: int) -> None:
+        self._file.truncate(length)
+
+    def force(self) -> None:
+        """Sync what was written, as the level says. Raises FileError."""
+        if self.sync_level > 0:
+            self._file.sync(data_only=self.sync_level < 2)
+
+    def close(self) -> None:
+        """Close the file, and remove the record of one that was written to. Idempotent."""
+        if self._file.closed:
+            return
+        try:
+            if self._is_writable and self._failed is None:
+                self._record.remove()
+        finally:
+            self._file.close()
