@@ -79,9 +79,9 @@ class Watched:
         self._note(offset, data)
         self._file.write_all(offset, data)
 
-    def update(self, offset: int, before: bytes, after: bytes) -> None:
+    def update(self, offset: int, after: bytes) -> None:
         self._note(offset, after)
-        self._file.update(offset, before, after)
+        self._file.update(offset, after)
 
     def force(self) -> None:
         self.done.append("force")

@@ -47,11 +47,16 @@ def test_a_term_ends_the_one_before_it_and_where_the_next_one_begins(tmp_path: P
 def test_nothing_is_forced_but_on_demand_and_by_making_the_log_coherent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = opened(tmp_path)
     forced: list[int] = []
-    monkeypatch.setattr(log._file, "force", lambda: forced.append(1))
+    force = log._file.force
+
+    def noted() -> None:
+        forced.append(1)
+        force()
+
+    monkeypatch.setattr(log._file, "force", noted)
     log.append_term(1, 0, 0, 0)
     log.append_snapshot(2, 0, 0, 64, 0, CM)
     log.commit_log_position(0, 64)
-    log.invalidate_latest_snapshot()
     assert forced == []
     log.force()
     assert forced == [1]

@@ -41,7 +41,7 @@ def test_half_an_update_is_completed(tmp_path: Path, written: int, found: bytes,
     with monkeypatch.context() as patch:
         patch.setattr(file, "_file", Broken(file._file, written))
         with pytest.raises(FileError):
-            file.update(2, b"aaaa", b"bbbb")
+            file.update(2, b"bbbb")
     again = opened(tmp_path, writable=writable)
     assert again.read(8) == found
     is_changed = writable and written > 0
@@ -53,11 +53,12 @@ def test_half_an_update_is_completed(tmp_path: Path, written: int, found: bytes,
 def test_an_update_that_failed_is_taken_back_by_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = opened(tmp_path)
     file.write_all(0, b"aaaacccc")
+    assert file.read(8) == b"aaaacccc"
     with monkeypatch.context() as patch:
         patch.setattr(file, "_file", Broken(file._file, 2))
         with pytest.raises(FileError):
-            file.update(0, b"aaaa", b"bbbb")
-    file.update(4, b"cccc", b"dddd")
+            file.update(0, b"bbbb")
+    file.update(4, b"dddd")
     assert opened(tmp_path, writable=False).read(8) == b"aaaadddd"
     file.close()
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
@@ -77,7 +78,21 @@ def test_a_file_is_synced_as_the_level_says(tmp_path: Path, level: int, syncs: l
 
     monkeypatch.setattr(file, "_file", Watched(file._file, 0))
     file.write_all(0, b"aaaa")
-    file.update(0, b"aaaa", b"bbbb")
+    file.update(0, b"bbbb")
     assert seen == []
     file.force()
     assert seen == syncs
+    file.update(0, b"cccc")
+    assert seen == syncs
+    file.update(0, b"dddd")  # whose record takes the place of that of an update that is not synced
+    assert seen == syncs * 2
+
+
+def test_a_file_that_was_not_read_keeps_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = opened(tmp_path)
+    file.write_all(0, b"aaaa")
+    monkeypatch.setattr(file, "_file", Broken(file._file, 2))
+    with pytest.raises(FileError):
+        file.update(0, b"bbbb")
+    opened(tmp_path).close()
+    assert opened(tmp_path).read(4) == b"bbbb"

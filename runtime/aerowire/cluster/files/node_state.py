@@ -92,8 +92,7 @@ class NodeStateFile:
         self._file.write_all(start + fields.LOG_POSITION_ENCODING_OFFSET, log_position.to_bytes(8, "little", signed=True))
         self._file.write_all(start + fields.TIMESTAMP_ENCODING_OFFSET, timestamp.to_bytes(8, "little", signed=True))
         # The term LAST, and whole: with it the other two count.
-        before, after = (value.to_bytes(8, "little", signed=True) for value in (self._candidate_term.candidate_term_id, candidate_term_id))
-        self._file.update(start + fields.CANDIDATE_TERM_ID_ENCODING_OFFSET, before, after)
+        self._file.update(start + fields.CANDIDATE_TERM_ID_ENCODING_OFFSET, candidate_term_id.to_bytes(8, "little", signed=True))
         self._file.force()
         self._candidate_term = CandidateTerm(candidate_term_id, log_position, timestamp)
 

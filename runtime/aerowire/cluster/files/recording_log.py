@@ -6,7 +6,7 @@
     log.force()                                                    # as the level says; BEFORE what was written is relied on
 
 `entries` are in the order in which they count (`RecordingLogEntry.sort_key`), the file has them in the order of writing. A change goes to
-the file first and to memory once it has succeeded. The file is synced by `force` and `ensure_coherent` alone. Aeron: RecordingLog.
+the file first and to memory once it has succeeded. `force` and `ensure_coherent` sync the file. Aeron: RecordingLog.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from aerowire.cluster.files.recovery_plan import RecoveryPlan, create_recovery_p
 from aerowire.cluster.files.snapshot_sets import Snapshot, latest_snapshot, latest_standby_snapshots, snapshot_at_or_before_or_lowest
 from aerowire.cluster.files.updated_file import UpdatedFile
 from aerowire.codecs.flyweights.cluster_files import RECORDING_LOG_FILE_NAME
-from aerowire.codecs.flyweights.recording_log import EntryType, RecordingLogEntryDecoder
+from aerowire.codecs.flyweights.recording_log import ENTRY_TYPE_INVALID_FLAG, EntryType, RecordingLogEntryDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -181,8 +181,7 @@ class RecordingLog:
         """Write where a term ends. Raises RecordingLogError for an unknown term, FileError."""
         entry = self.get_term_entry(leadership_term_id)
         if entry.log_position != log_position:
-            before, after = (value.to_bytes(8, "little", signed=True) for value in (entry.log_position, log_position))
-            self._file.update(entry.offset + _LOG_POSITION_OFFSET, before, after)
+            self._file.update(entry.offset + _LOG_POSITION_OFFSET, log_position.to_bytes(8, "little", signed=True))
             self._terms[leadership_term_id] = self._replace(entry, replace(entry, log_position=log_position))
 
     def ensure_coherent(
@@ -301,9 +300,9 @@ class RecordingLog:
         """Let an entry of this log be no longer valid; it stays, and says what it was. Raises RecordingLogError, FileError."""
         index = self._index_of(entry)
         entry = self._entries[index]
-        invalid = replace(entry, is_valid=False)
-        self._file.update(entry.offset, entry.encode(), invalid.encode())
-        self._entries[index] = invalid
+        invalid_type = entry.entry_type | ENTRY_TYPE_INVALID_FLAG
+        self._file.update(entry.offset + _ENTRY_TYPE_OFFSET, invalid_type.to_bytes(4, "little", signed=True))
+        self._entries[index] = replace(entry, is_valid=False)
         if entry.entry_type != EntryType.TERM:
             if entry.is_valid:
                 self._invalid_snapshots.append(entry.entry_index)
@@ -316,11 +315,10 @@ class RecordingLog:
         if not found:
             raise self._refused("there is no such entry", "an entry of the log", f"index {entry_index} in term {leadership_term_id}")
         # An entry that is longer than others is removed as several: readers pass over 64 bytes of a removed one.
-        before = found[0].encode()
-        after = bytearray(before)
-        for offset in range(_ENTRY_TYPE_OFFSET, len(after), ENTRY_ALIGNMENT):
-            after[offset : offset + 4] = EntryType.REMOVED.to_bytes(4, "little", signed=True)
-        self._file.update(found[0].offset, before, bytes(after))
+        data = bytearray(found[0].encode())
+        for offset in range(_ENTRY_TYPE_OFFSET, len(data), ENTRY_ALIGNMENT):
+            data[offset : offset + 4] = EntryType.REMOVED.to_bytes(4, "little", signed=True)
+        self._file.update(found[0].offset, bytes(data))
         self.reload()
 
     # Recovery
@@ -351,7 +349,7 @@ class RecordingLog:
             invalid = by_index[entry_index]
             restored = replace(entry, entry_index=entry_index, offset=invalid.offset)
             if replace(restored, recording_id=invalid.recording_id, timestamp=invalid.timestamp, is_valid=False) == invalid:
-                self._file.update(invalid.offset, invalid.encode(), restored.encode())
+                self._file.update(invalid.offset, restored.encode())
                 self._replace(invalid, restored)
                 self._invalid_snapshots.remove(entry_index)
                 return
