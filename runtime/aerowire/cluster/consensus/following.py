@@ -57,11 +57,11 @@ class Following:
     """
 
     def __init__(
-        self, core: ConsensusCore, restart: Callable[[str], None], begin_again: Callable[[str], None], completed: Callable[[], None]
+        self, core: ConsensusCore, fail: Callable[[str], None], begin_again: Callable[[str], None], completed: Callable[[], None]
     ) -> None:
-        """Start without a leader. `restart` is for failures, `begin_again` for what the protocol asks for."""
+        """Start without a leader. `fail` is for failures, `begin_again` for what the protocol asks for."""
         self._core = core
-        self._restart = restart
+        self._fail = fail
         self._begin_again = begin_again
         self._completed = completed
         self._leader_log = LeaderLog()
@@ -148,7 +148,9 @@ class Following:
         if not self._is_busy:
             self._is_busy = True
             self._store_replicated_term(self._start_replication)
-        elif self._core.has_update_interval_expired(self._core.options.leader_heartbeat_interval_ns):
+        elif self._core.append_position < self._decision.position and self._core.has_update_interval_expired(
+            self._core.options.leader_heartbeat_interval_ns
+        ):
             self._publish_append_position()
 
     def replay(self) -> None:
@@ -190,7 +192,7 @@ class Following:
         """FOLLOWER_LOG_AWAIT: the log has to be joined within the heartbeat timeout."""
         core = self._core
         if core.has_stayed(core.options.leader_heartbeat_timeout_ns):
-            self._restart(f"failed to join the log of session {core.log_session_id} in {core.state.name}")
+            self._fail(f"failed to join the log of session {core.log_session_id} in {core.state.name}")
 
     def catchup(self) -> None:
         """FOLLOWER_CATCHUP: add the live log when near to it, and go on with it once the leader has stopped the replay."""
@@ -204,7 +206,7 @@ class Following:
             self._is_busy = False
             core.enter(ElectionState.FOLLOWER_LOG_INIT)
         elif core.now_ns - self._time_of_last_progress_ns > core.options.leader_heartbeat_timeout_ns:
-            self._restart(f"no progress of the catch-up at position {core.append_position}, up to {target}")
+            self._fail(f"no progress of the catch-up at position {core.append_position}, up to {target}")
         elif core.has_update_interval_expired(core.options.leader_heartbeat_interval_ns):
             self._publish_append_position(APPEND_POSITION_FLAG_CATCHUP)
 
@@ -236,7 +238,7 @@ class Following:
             if core.append_position < self._decision.position:
                 self._store_replicated_term(self._publish_append_position)
         elif core.append_position < self._decision.position:
-            self._restart(f"replication ended at position {core.append_position}, but was to go to {self._decision.position}")
+            self._fail(f"replication ended at position {core.append_position}, but was to go to {self._decision.position}")
         else:
             self._end_replication()
 

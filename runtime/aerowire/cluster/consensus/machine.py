@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from aerowire.base.ports import RandomPort
     from aerowire.cluster.consensus.options import ConsensusOptions
 
-# Inputs that wait for a store to end; a store takes milliseconds, and of messages the members repeat all that matter.
+# Inputs that wait for a store to end, which takes milliseconds. Beyond these, messages are dropped: members repeat those that matter.
 DEFERRED_MAX = 256
 
 
@@ -214,10 +214,10 @@ class ConsensusMachine:
             core.awaited = None
             self._initiation.fail(given.reason)
             self._dispatch_deferred()
-        elif len(self._deferred) < DEFERRED_MAX:
-            self._deferred.append(given)
-        else:
+        elif len(self._deferred) >= DEFERRED_MAX and isinstance(given, Message):
             self.dropped_messages += 1
+        else:
+            self._deferred.append(given)
         return self._take_effects()
 
     def _complete_store(self) -> None:
