@@ -128,6 +128,8 @@ def test_scenarios_and_replacements_are_listed(capsys: pytest.CaptureFixture[str
         "crashes",
         "rough",
         "archives",
+        "segments",
+        "copies",
     ]
     assert "A simulated world replaces these, and nothing else" in simulate(capsys, "--about")[1]
 
