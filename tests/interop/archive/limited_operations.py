@@ -184,9 +184,10 @@ class LimitedOperations(ArchiveWork):
 
     def _replicate(self) -> None:
         archive, say = self.archive, self.say
+        before = self._last()
         with archive.add_recorded_exclusive_publication(channel("source"), STREAM_ID) as publication:
             self.publish(publication, 3)
-            source = self._last().recording_id
+            source = self._recording_after(before)
             self.recorded(source, publication.position)
             say("migrate active", lambda: archive.migrate_segments(source, self.first))
             say("replicate to active", lambda: self._copy(source, ReplicationParams(dst_recording_id=source)))
@@ -199,7 +200,7 @@ class LimitedOperations(ArchiveWork):
                 self.signals.clear()
                 replication_id = self._copy(source, ReplicationParams())
                 self.await_signals("REPLICATE", "EXTEND")
-                copy = self._last().recording_id
+                copy = self._last()
                 self.recorded(copy, 3 * FRAME)
                 say("stop a replication", lambda stop=stop, replication_id=replication_id: stop(replication_id))
                 self.await_signals("STOP", "REPLICATE_END")
@@ -228,8 +229,13 @@ class LimitedOperations(ArchiveWork):
         found = self.archive.list_recordings_for_uri(fragment, stream_id, from_recording_id=self.first, count=10)
         return " ".join(str(one.recording_id - self.first) for one in found)
 
-    def _last(self) -> RecordingDescriptor:
-        return self.archive.list_recordings(self.first, 1000)[-1]
+    def _last(self) -> int:
+        return self.archive.list_recordings(self.first, 1000)[-1].recording_id
+
+    def _recording_after(self, before: int) -> int:
+        """Wait until there is a recording behind `before`, and return its id."""
+        self.until("a recording", lambda: self._last() > before)
+        return self._last()
 
     def _stopped(self, number: int) -> None:
         self.until("a stop", lambda: self.archive.get_stop_position(self.first + number) >= 0)
@@ -240,11 +246,12 @@ class LimitedOperations(ArchiveWork):
     def _record_at(self, position: int, messages: int, *, mtu: int = 1408, stream_id: int = STREAM_ID) -> int:
         """Record messages from a position on; return the recording's id."""
         start = initial_position(position, TERM_ID, SEGMENT)
+        before = self._last()
         with self.archive.add_recorded_exclusive_publication(
             build_channel("ipc", alias=f"at-{position}", is_spy=False, mtu=mtu, **start), stream_id
         ) as publication:
             self.publish(publication, messages)
-            recording = self._last().recording_id
+            recording = self._recording_after(before)
             self.recorded(recording, publication.position)
             self.archive.stop_recording(publication)
         self._stopped(recording - self.first)

@@ -198,6 +198,13 @@ abstract class ArchiveWork implements AutoCloseable
         return ids(first).reduce((a, b) -> b).orElseThrow();
     }
 
+    /** Waits until there is a recording behind {@code before}, and returns its id. */
+    final long recordingAfter(final long before)
+    {
+        until("a recording", () -> last() > before);
+        return last();
+    }
+
     final void stopped(final long recordingId)
     {
         until("a stop", () -> archive.getStopPosition(recordingId) >= 0);

@@ -263,10 +263,11 @@ final class LimitedArchiveOperations extends ArchiveWork
 
     private void replicate()
     {
+        final long before = last();
         try (ExclusivePublication publication = archive.addRecordedExclusivePublication(channel("source"), STREAM_ID))
         {
             publish(publication, 3);
-            final long recordingId = last();
+            final long recordingId = recordingAfter(before);
             recorded(recordingId, publication.position());
             say("migrate active", () -> archive.migrateSegments(recordingId, first));
             say("replicate to active", () -> copy(recordingId, new ReplicationParams().dstRecordingId(recordingId)));
@@ -345,14 +346,16 @@ final class LimitedArchiveOperations extends ArchiveWork
     private void oldRequests()
     {
         final String channel = channel("old");
+        final long before = last();
+        final long recordingId;
         try (ExclusivePublication publication = aeron.addExclusivePublication(channel, STREAM_ID))
         {
             say("old: start recording", () -> ask((id) ->
                 archive.archiveProxy().startRecording(channel, STREAM_ID, SourceLocation.LOCAL, id, archive.controlSessionId())));
             publish(publication, 1);
-            recorded(last(), FRAME);
+            recordingId = recordingAfter(before);
+            recorded(recordingId, FRAME);
         }
-        final long recordingId = last();
         stopped(recordingId);
         archive.stopRecording(channel, STREAM_ID);
         say("old: extend recording", () -> ask((id) -> archive.archiveProxy().extendRecording(
@@ -403,11 +406,12 @@ final class LimitedArchiveOperations extends ArchiveWork
     {
         final String channel = new ChannelUriStringBuilder("aeron:ipc?alias=at-" + position)
             .initialPosition(position, TERM_ID, SEGMENT).mtu(mtu).build();
+        final long before = last();
         final long recordingId;
         try (ExclusivePublication publication = archive.addRecordedExclusivePublication(channel, streamId))
         {
             publish(publication, messages);
-            recordingId = last();
+            recordingId = recordingAfter(before);
             recorded(recordingId, publication.position());
             archive.stopRecording(publication);
         }
