@@ -87,6 +87,14 @@ def test_a_term_that_is_there_is_completed(tmp_path: Path) -> None:
     assert terms(log) == [(4, 100, 900, 5)]
 
 
+def test_a_term_far_beyond_the_last_one_is_refused(tmp_path: Path) -> None:
+    log = opened(tmp_path)
+    log.append_term(1, 4, 100, 5)
+    with pytest.raises(RecordingLogError, match=r"too many terms are missing; at .*; expected 131072 at most; got 4611686018427387899"):
+        coherent(log, 0, 0, 1 << 62, 100, -1)
+    assert terms(log) == [(4, 100, -1, 5)]
+
+
 def test_the_term_before_ends_where_a_new_one_begins(tmp_path: Path) -> None:
     log = opened(tmp_path)
     coherent(log, 0, 0, 1, 10_000, -1)

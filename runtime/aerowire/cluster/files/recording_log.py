@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.files.recovery_plan import RecordingExtent
 
 FILE_LENGTH_MAX: Final = 1 << 26  # a million entries, where a snapshot of two services a minute makes as many in eight months
+MISSING_TERMS_MAX: Final = 1 << 17  # a day and a half of failed elections, one a second: a leader tells of no more than there were
 _LOG_POSITION_OFFSET = RecordingLogEntryDecoder.LOG_POSITION_OFFSET
 _ENTRY_TYPE_OFFSET = RecordingLogEntryDecoder.ENTRY_TYPE_OFFSET
 
@@ -197,14 +198,15 @@ class RecordingLog:
     ) -> None:
         """Add a term and those missing before it, or complete the entry that it has; then sync. A `log_position` of -1 is not known.
 
-        Terms that are missing are empty. Raises RecordingLogError where neither the last term has an end nor this one a beginning.
+        Terms that are missing are empty. Raises RecordingLogError where neither the last term has an end nor this one a beginning, or
+        more than MISSING_TERMS_MAX are missing, FileError.
         """
         last = self.find_last_term()
         if last is None or last.leadership_term_id < leadership_term_id:
-            if last is None:
-                first, base = max(0, initial_log_leadership_term_id), initial_term_base_log_position
-            else:
-                first, base = last.leadership_term_id + 1, self._end_of(last, term_base_log_position)
+            first = max(0, initial_log_leadership_term_id) if last is None else last.leadership_term_id + 1
+            if leadership_term_id - first > MISSING_TERMS_MAX:
+                raise self._refused("too many terms are missing", f"{MISSING_TERMS_MAX} at most", leadership_term_id - first)
+            base = initial_term_base_log_position if last is None else self._end_of(last, term_base_log_position)
             for term_id in range(first, leadership_term_id):
                 self.append_term(recording_id, term_id, base, timestamp)
             self.append_term(recording_id, leadership_term_id, term_base_log_position if last is None else base, timestamp)
