@@ -115,13 +115,13 @@ def test_a_sorted_log_keeps_its_entries_and_which_are_invalid(tmp_path: Path) ->
     log.invalidate_latest_snapshot()
     log.remove_entry(7, 6)
     before = [(one.recording_id, one.is_valid, one.archive_endpoint) for one in log.entries]
-    log.close()
+    assert (tmp_path / "recording.log.update").exists()  # as a process leaves it that was killed
     assert sort_recording_log(FILES, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["recording.log"]
     log = opened(tmp_path)
     assert [(one.recording_id, one.is_valid, one.archive_endpoint) for one in log.entries] == before
     assert [one.entry_index for one in log.entries] == list(range(7))
     assert not sort_recording_log(FILES, tmp_path)
-    assert not (tmp_path / "recording.log.tmp").exists()
 
 
 def test_a_log_is_seeded_with_the_services_of_the_latest_valid_set(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from aerowire.base.errors import ClusterFileError
 from aerowire.cluster.files.mark_header import ClusterMarkHeader, mark_kind
 from aerowire.cluster.files.recording_log import RecordingLog
 from aerowire.cluster.files.recording_log_entry import CONSENSUS_MODULE_SERVICE_ID, RecordingLogEntry
+from aerowire.cluster.files.updated_file import UPDATE_SUFFIX
 from aerowire.codecs.flyweights.cluster_files import RECORDING_LOG_FILE_NAME, SERVICE_MARK_FILE_NAME, SERVICE_MARK_LINK_FILE_NAME
 from aerowire.codecs.flyweights.cluster_mark import ClusterComponentType
 from aerowire.codecs.flyweights.cnc import ClusterCounterKeyDecoder, ClusterRole, ElectionState
@@ -159,4 +160,5 @@ def _replace(files: FilePort, directory: Path, entries: Sequence[RecordingLogEnt
         files.rename(new, path)
     else:
         files.delete(path)
+    files.delete(path.with_name(path.name + UPDATE_SUFFIX))  # of the file that is gone
     files.sync_directory(directory)
