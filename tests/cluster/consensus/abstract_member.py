@@ -323,7 +323,7 @@ class AbstractMember:
         publication.entries.append(log[-1])
 
     def _record(self, entry: Entry) -> None:
-        self.disk.log.append(entry)
+        append(self.disk.log, entry.term_id, entry.value)  # behind what this disk has: the chain shows whether that is the same
         self.world.recorded(self)
 
     def _record_publication(self, publication: Publication) -> None:

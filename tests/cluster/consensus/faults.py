@@ -1,6 +1,6 @@
 """Faults planted in the consensus of all members of a world, each by replacing a method. Seeds of the world must find every one.
 
-The last ones are what the official implementation does (commit 63c11a6914): they show why this one differs from it.
+`official_log_term_not_asked` is what the official implementation does (commit 63c11a6914); a conversation shows why this one differs.
 """
 
 from __future__ import annotations
@@ -135,45 +135,9 @@ def commit_beyond_recorded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(FollowerCommit, "tick", tick)
 
 
-def official_positions_of_other_terms_count(patch: pytest.MonkeyPatch) -> None:
-    """A majority is counted from positions of whatever term. ClusterMember.quorumPosition."""
-
-    def quorum_position(members: Any, _: int, now_ns: int, timeout_ns: int) -> int:
-        positions = [member.log_position if member.is_active(now_ns, timeout_ns) else 0 for member in members]
-        return max(0, sorted(positions, reverse=True)[len(members) >> 1])
-
-    patch.setattr(member_states, "quorum_position", quorum_position)
-
-
-def official_stale_leader_followed(patch: pytest.MonkeyPatch) -> None:
-    """A member goes back to the leader of an earlier term than the one that it voted in. Election.onNewLeadershipTerm."""
-
-    def consider(self: ConsensusMachine, message: NewLeadershipTerm) -> None:
-        self._following.on_new_leadership_term(message)
-
-    patch.setattr(ConsensusMachine, "_consider_leader", consider)
-
-
 def official_log_term_not_asked(patch: pytest.MonkeyPatch) -> None:
     """A follower takes the leader's log for its own up to the end of its log term. Election.onNewLeadershipTerm."""
     patch.setattr(LeaderLog, "_is_verified", lambda *_: True)
-
-
-def official_term_stored_when_joined(patch: pytest.MonkeyPatch) -> None:
-    """A term is stored once the log is joined, not before. Election.followerLogAwait, leaderInit."""
-    patch.setattr(Following, "_store_term_at_base", lambda _: None)
-    patch.setattr(Following, "_join", lambda self: self._emit_join())
-    patch.setattr(leading.Leading, "lead", _lead_late(leading.Leading.lead))
-
-
-def _lead_late(original: Any) -> Any:
-    def lead(self: Any, reason: str) -> None:
-        store = self._core.store_term
-        self._core.store_term = lambda *given: given[3]()
-        original(self, reason)
-        self._core.store_term = store
-
-    return lead
 
 
 FAULTS: tuple[Plant, ...] = (
@@ -187,10 +151,4 @@ FAULTS: tuple[Plant, ...] = (
     vote_given_twice,
     position_before_term,
     commit_beyond_recorded,
-)
-OFFICIAL: tuple[Plant, ...] = (
-    official_positions_of_other_terms_count,
-    official_stale_leader_followed,
-    official_log_term_not_asked,
-    official_term_stored_when_joined,
 )

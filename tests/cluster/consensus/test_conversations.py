@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.consensus.checkers import STATE_MACHINE_SAFETY, ViolationError
 from tests.cluster.consensus.conversation import Conversation
+from tests.cluster.consensus.faults import official_log_term_not_asked
 
 FILES = sorted((Path(__file__).parent / "conversations").glob("*.txt"))
 IS_REWRITTEN = os.environ.get("AEROWIRE_REWRITE") == "1"
@@ -40,6 +42,13 @@ def test_members_converse_as_written(path: Path) -> None:
     if IS_REWRITTEN:
         path.write_text(now)
     assert now == text or IS_REWRITTEN
+
+
+def test_a_follower_that_does_not_ask_applies_what_the_leader_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    official_log_term_not_asked(monkeypatch)
+    path = next(path for path in FILES if path.stem == "log_term_the_leader_never_had")
+    with pytest.raises(ViolationError, match=STATE_MACHINE_SAFETY):
+        list(replayed(path.read_text()))
 
 
 def test_there_are_conversations() -> None:
