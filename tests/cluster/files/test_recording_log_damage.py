@@ -9,7 +9,7 @@ import pytest
 
 from aerowire.base.errors import ClusterFileError, FileError
 from tests.cluster.files.official_text import shown
-from tests.cluster.files.recording_logs import filled, opened
+from tests.cluster.files.recording_logs import CM, filled, opened
 
 
 def test_a_change_that_fails_leaves_the_log_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,6 +48,20 @@ def test_a_part_of_an_entry_at_the_end_is_replaced_by_the_next_one(tmp_path: Pat
     assert log.path.read_bytes() == data
 
 
+@pytest.mark.parametrize("endpoint", ["", "h:1", "h" * 200])
+def test_a_part_of_an_entry_before_zeros_is_replaced_by_the_next_one(tmp_path: Path, endpoint: str) -> None:
+    log = filled(tmp_path)
+    before = len(log.path.read_bytes())
+    if endpoint:
+        log.append_standby_snapshot(9, 8, 1280, 1500, 3, 2, endpoint)
+    else:
+        log.append_snapshot(9, 8, 1280, 1500, 3, 2)
+    whole = log.path.read_bytes()
+    for written in range(1, 52 + len(endpoint) if endpoint else 44):
+        log.path.write_bytes(whole[: before + written].ljust(len(whole), b"\0"))
+        assert len(opened(tmp_path).entries) == 6, written
+
+
 @pytest.mark.parametrize("tail", [bytes(64), bytes(128)])
 def test_zeros_at_the_end_are_no_entry(tmp_path: Path, tail: bytes) -> None:
     path = filled(tmp_path).path
@@ -59,6 +73,23 @@ def test_zeros_at_the_end_are_no_entry(tmp_path: Path, tail: bytes) -> None:
     log.commit_log_position(8, -1)
     assert path.read_bytes()[: len(data)] == data
     assert path.stat().st_size == len(data) + 64
+
+
+@pytest.mark.parametrize(("unwritten", "kept"), [(0, 6), (1, 7), (2, 7)])
+def test_a_log_ends_before_a_sector_that_an_interrupted_append_left_unwritten(tmp_path: Path, unwritten: int, kept: int) -> None:
+    log = filled(tmp_path)
+    log.append_snapshot(9, 8, 1280, 1500, 0, 0)
+    log.append_standby_snapshot(10, 8, 1280, 1500, 0, CM, "h" * 1000)
+    data = bytearray(log.path.read_bytes())
+    start = (6 * 64, 512, 1024)[unwritten]
+    end = (start // 512 + 1) * 512
+    data[start:end] = bytes(end - start)
+    log.path.write_bytes(data)
+    again = opened(tmp_path)
+    assert [one.entry_index for one in again.entries] == list(range(kept))
+    again.append_term(1, 9, 2000, 0)
+    assert again.path.stat().st_size == (kept + 1) * 64
+    assert shown(opened(tmp_path)) == shown(again)
 
 
 @pytest.mark.parametrize(

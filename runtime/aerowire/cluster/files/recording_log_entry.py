@@ -2,8 +2,8 @@
 
     recording.log:  entry | entry | ...   each aligned to 64 bytes; a removed one keeps its place
 
-An entry is written at once, behind the others. Where that was interrupted, the file ends with a part of an entry, or with zeros: that is
-no entry, and the next one takes its place. Everything else that is no entry is damage. Aeron: RecordingLog.Entry.
+An entry is written behind the others. Where that was interrupted, the file ends with a part of one, or with sectors of zeros before others:
+the log ends there, and the next entry takes their place. Everything else that is no entry is damage. Aeron: RecordingLog.Entry.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.flyweights.recording_log import (
     ARCHIVE_ENDPOINT_LENGTH_MAX,
     ENTRY_TYPE_INVALID_FLAG,
+    RECORDING_LOG_ENTRY_LENGTH_MAX,
     EntryType,
     RecordingLogEntryDecoder,
     StandbySnapshotEntryDecoder,
@@ -36,6 +37,7 @@ _TYPES = (EntryType.TERM, EntryType.SNAPSHOT, EntryType.STANDBY_SNAPSHOT)
 # Of entries of one term at one place, its own stands first, and the snapshots of standby nodes before those of the node.
 _RANKS = {EntryType.TERM: 0, EntryType.STANDBY_SNAPSHOT: 1, EntryType.SNAPSHOT: 2}
 _PRINTABLE = bytes(range(0x20, 0x7F))
+_SECTOR_LENGTH = 512  # what a disk writes whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,18 +140,34 @@ def check_endpoint(archive_endpoint: str) -> None:
 
 
 def _is_interrupted(data: bytes, offset: int) -> bool:
-    """Return whether the file ends with a part of one entry, or with zeros, which no entry is: a term has no service."""
-    rest = data[offset : offset + StandbySnapshotEntryDecoder.ENCODED_LENGTH + 4 + ARCHIVE_ENDPOINT_LENGTH_MAX]
-    if offset + len(rest) < len(data):
+    """Return whether an append was interrupted at an offset: nothing behind it has been forced then.
+
+    That is near the end: the rest of a sector holds zeros, or the file ends within an entry, or with zeros in the place of its rest. No
+    entry begins with zeros, nor ends with them where its type is: a term has no service.
+    """
+    rest = data[offset:] if len(data) - offset <= RECORDING_LOG_ENTRY_LENGTH_MAX else b""
+    if not rest:
         return False
-    if len(rest) < ENTRY_ALIGNMENT or not any(rest):
+    in_sector = offset % _SECTOR_LENGTH
+    if len(rest) < ENTRY_ALIGNMENT or not any(rest[: _SECTOR_LENGTH - in_sector]):
         return True
-    if RecordingLogEntryDecoder(rest).entry_type & ~ENTRY_TYPE_INVALID_FLAG != EntryType.STANDBY_SNAPSHOT:
+    decoder = RecordingLogEntryDecoder(rest)
+    if decoder.entry_type == EntryType.TERM:
+        return decoder.service_id != NULL_VALUE and not any(rest[_TYPE_OFFSET:])
+    is_standby = decoder.entry_type & ~ENTRY_TYPE_INVALID_FLAG == EntryType.STANDBY_SNAPSHOT
+    return is_standby and _is_endpoint_interrupted(rest, in_sector)
+
+
+def _is_endpoint_interrupted(rest: bytes, in_sector: int) -> bool:
+    length = int.from_bytes(rest[_FIXED_LENGTH:_ENDPOINT_OFFSET], "little", signed=True)
+    end = _ENDPOINT_OFFSET + length
+    if not 0 <= length <= ARCHIVE_ENDPOINT_LENGTH_MAX or rest[_ENDPOINT_OFFSET:end].translate(None, _PRINTABLE + b"\0"):
         return False
-    endpoint_length = int.from_bytes(rest[_FIXED_LENGTH:_ENDPOINT_OFFSET], "little", signed=True)
-    if not 0 < endpoint_length <= ARCHIVE_ENDPOINT_LENGTH_MAX or align(_ENDPOINT_OFFSET + endpoint_length, ENTRY_ALIGNMENT) <= len(rest):
-        return False
-    return not rest[_ENDPOINT_OFFSET:].rstrip(b"\0").translate(None, _PRINTABLE)
+    if align(end, ENTRY_ALIGNMENT) > len(rest):
+        return True
+    written = rest.find(b"\0", _ENDPOINT_OFFSET, end) if length else _ENDPOINT_OFFSET
+    sectors = range(_SECTOR_LENGTH - in_sector, end, _SECTOR_LENGTH)
+    return written >= 0 and (not any(rest[written:]) or any(not any(rest[at : min(at + _SECTOR_LENGTH, end)]) for at in sectors))
 
 
 def _decode(data: bytes, offset: int, index: int, path: Path) -> RecordingLogEntry:

@@ -46,7 +46,7 @@ class UpdatedFile:
             data = data[: update.offset] + update.after + data[update.offset + len(update.after) :]
             if self._is_writable:
                 self._file.write_all(update.offset, update.after)
-                self.force()
+                self._file.sync()  # at any level: the process that began the update may have had another
         self._is_read = True
         return data
 
