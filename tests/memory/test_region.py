@@ -12,6 +12,7 @@ from aerowire.base.errors import (
     ClosedError,
     MappedFileExistsError,
     MappedFileMissingError,
+    StorageError,
     StorageSpaceError,
     TruncatedFileError,
 )
@@ -49,6 +50,11 @@ def test_a_sparse_file_may_be_longer_than_what_is_free_if_its_maker_does_not_ask
         assert (len(region), path.stat().st_size) == (length, length)
     with pytest.raises(StorageSpaceError):
         Region.create_file(tmp_path / "other", length, False, checks_space=False)
+
+
+def test_a_name_that_no_file_can_have_is_an_error_that_shows_it() -> None:
+    with pytest.raises(StorageError, match=r"no file can have this name; at 'a\\x00b'"):
+        Region.map_file("a\x00b")
 
 
 def test_existing_and_missing_files_have_their_own_errors(tmp_path: Path) -> None:

@@ -139,6 +139,8 @@ cdef class Region:
             if error.errno == ELOOP:
                 hint = "links are not followed: name the file itself"
             raise StorageError("cannot open file", where=name, actual=error.strerror, hint=hint) from None
+        except ValueError:      # a file that names a directory, as a mark file does, may be damaged
+            raise StorageError("no file can have this name", where=repr(name), expected="a path without NUL bytes") from None
         try:
             found = os.fstat(fd)
             length = found.st_size
