@@ -5,6 +5,8 @@ Knows nothing of who reads or writes them. Under the conductor's lock.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -30,7 +32,8 @@ class MappedLogs:
         self._regions = regions
         self._now_ns = now_ns
         self._logs: weakref.WeakValueDictionary[int, LogBuffers] = weakref.WeakValueDictionary()
-        self._lingering: list[tuple[int, object]] = []
+        self._lingering: list[tuple[int, int, object]] = []  # a heap of deadline, number and holder
+        self._numbers = itertools.count()
 
     def map(self, registration_id: int, log_file: str) -> LogBuffers:
         """Return the log of a stream; raises what mapping its file raises."""
@@ -66,21 +69,21 @@ class MappedLogs:
 
     def linger(self, holder: object, duration_ns: int = CLOSE_LINGER_NS) -> None:
         """Keep what refers to a log for some time more."""
-        self._lingering.append((self._now_ns() + duration_ns, holder))
+        heapq.heappush(self._lingering, (self._now_ns() + duration_ns, next(self._numbers), holder))
 
     def release_due(self) -> int:
         """Let go of what has lingered long enough; return how much that was."""
         if not self._lingering:
             return 0
-        now_ns = self._now_ns()
-        kept = [entry for entry in self._lingering if entry[0] > now_ns]
-        released = len(self._lingering) - len(kept)
-        self._lingering = kept
+        now_ns, released = self._now_ns(), 0
+        while self._lingering and self._lingering[0][0] <= now_ns:
+            heapq.heappop(self._lingering)
+            released += 1
         return released
 
     def next_deadline_ns(self) -> int:
         """Return when (ns of the client's clock) the next lingering log is due."""
-        return min(deadline for deadline, _ in self._lingering) if self._lingering else INT64_MAX
+        return self._lingering[0][0] if self._lingering else INT64_MAX
 
     def release_all(self) -> None:
         """Let go of everything that lingers, at once."""
