@@ -18,8 +18,10 @@ cdef class ConductorSleeper:
     """ConductorSleeper(strategy, clock, events, to_clients). The conductor's thread, but for `wake`."""
 
     cdef IdleStrategy _strategy
+    cdef IdleStrategy _yielding
     cdef bint _parks_longer             # from one step to the next
     cdef int64_t _quiet_since_ns        # when there was work
+    cdef bint _awaits_answer            # what the last work has led to
     cdef ClockPort _clock
     cdef AgentEvents _events
     cdef object _answers_hold
@@ -34,4 +36,5 @@ cdef class ConductorSleeper:
 
     cdef int _note_frames(self) except -1
     cdef void _sleep(self, int64_t timeout_ns) noexcept nogil
+    cdef void _rest(self, int64_t now_ns, int steps) noexcept nogil
     cdef bint _has_work(self) noexcept nogil

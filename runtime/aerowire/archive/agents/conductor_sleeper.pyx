@@ -7,7 +7,7 @@ of the control channels. So an archive that has nothing to do runs no Python.
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
-from aerowire.base.idle import BackoffIdleStrategy
+from aerowire.base.idle import BackoffIdleStrategy, YieldingIdleStrategy
 
 from aerowire.client.handles.state cimport STATE_OPEN
 from aerowire.client.subscriptions.image cimport Image
@@ -23,6 +23,10 @@ cdef enum:
     # that time costs some 50 looks more until parks are a millisecond long.
     QUIET_SHARE = 8
     PARK_MIN_NS = 1000
+    # An answer of the driver or of an agent comes soon, and a park would outlast it: the official archive yields until it is there.
+    ANSWER_YIELDS_NS = 1000000
+    # A cycle of the conductor's takes as long as some of a native agent's: a strategy that parks after many is asked several times each.
+    STEPS_PER_CYCLE = 8
 
 
 cdef class ConductorSleeper:
@@ -41,6 +45,7 @@ cdef class ConductorSleeper:
         self._answers = view.address + view.length - BROADCAST_TRAILER_LENGTH + BROADCAST_TRAILER_TAIL_OFFSET
         self._answers_seen = -1
         self._strategy = strategy
+        self._yielding = YieldingIdleStrategy()
         self._parks_longer = isinstance(strategy, BackoffIdleStrategy)
         self._clock = clock
         self._events = events
@@ -87,9 +92,11 @@ cdef class ConductorSleeper:
         store_release_i32(&self._woken, 1)
         self._events.signal()
 
-    def start_over(self):
-        """Idle briefly at first the next time: there was work."""
+    def start_over(self, *, bint awaits_answer=False):
+        """Idle briefly at first the next time: there was work. Where it leads to an answer of the driver or an agent, offer the processor to
+        others for a while rather than park."""
         self._strategy.reset()
+        self._awaits_answer = awaits_answer
         self._quiet_since_ns = self._clock.nano_time()
 
     cdef int _note_frames(self) except -1:
@@ -109,21 +116,30 @@ cdef class ConductorSleeper:
     cdef void _sleep(self, int64_t timeout_ns) noexcept nogil:
         cdef int64_t now_ns = self._clock.nano_time()
         cdef int64_t deadline_ns = now_ns + timeout_ns
-        cdef int64_t rest_ns
         if self._parks_longer and not self._is_precise:     # a strategy of short sleeps would take most of a processor
             aw_precise_sleep()
             self._is_precise = True
         # What has come since the conductor looked is not to wait for a park.
         while timeout_ns <= 0 or not self._has_work():
-            rest_ns = self._strategy.step(0)
-            if rest_ns > 0:
-                if self._parks_longer:
-                    rest_ns = min(rest_ns, max((now_ns - self._quiet_since_ns) // QUIET_SHARE, <int64_t>PARK_MIN_NS))
-                self._events.rest(rest_ns)
+            self._rest(now_ns, STEPS_PER_CYCLE if timeout_ns <= 0 else 1)
             now_ns = self._clock.nano_time()
             if now_ns >= deadline_ns:
                 break
         store_release_i32(&self._woken, 0)
+
+    cdef void _rest(self, int64_t now_ns, int steps) noexcept nogil:
+        cdef int64_t quiet_ns = now_ns - self._quiet_since_ns
+        cdef int64_t rest_ns = 0
+        if not self._parks_longer:
+            rest_ns = self._strategy.step(0)
+        elif self._awaits_answer and quiet_ns < ANSWER_YIELDS_NS:
+            self._yielding.step(0)
+        else:
+            while rest_ns == 0 and steps > 0:
+                rest_ns = min(self._strategy.step(0), max(quiet_ns // QUIET_SHARE, <int64_t>PARK_MIN_NS))
+                steps -= 1
+        if rest_ns > 0:
+            self._events.rest(rest_ns)
 
     cdef bint _has_work(self) noexcept nogil:
         cdef int i

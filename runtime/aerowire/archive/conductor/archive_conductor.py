@@ -40,7 +40,7 @@ _EVENTS_PER_CYCLE = 64
 MARK_FILE_UPDATE_INTERVAL_MS = 1000
 # When nothing happens, the conductor looks for what is due by time: pings, timeouts, clients whose response channel has gone.
 _LOOK_INTERVAL_NS = 100_000_000
-# While the driver owes an answer, which wakes the conductor, it looks for what is to be asked for again.
+# While an answer is owed, which wakes the conductor, it looks for what is to be asked for again.
 _ANSWER_INTERVAL_NS = 1_000_000
 # While recordings are copied, it looks whether they have come to their end; more often it would take the processor from the copies.
 _COPY_INTERVAL_NS = 5_000_000
@@ -114,7 +114,7 @@ class ArchiveConductor(Agent):
         work += self.recordings.do_work()
         work += core.sessions.do_work()
         if work:
-            self._sleeper.start_over()
+            self._sleeper.start_over(awaits_answer=self._awaits_answer)
         return work
 
     def next_deadline_ns(self) -> int:
@@ -122,9 +122,14 @@ class ArchiveConductor(Agent):
         now_ns = self.core.ports.clock.now_ns()
         if self._is_busy:
             return now_ns
-        if self.recordings.awaits_driver or self.replays.creating_count > 0 or self.control_sessions.is_connecting:
+        if self._awaits_answer:
             return now_ns + _ANSWER_INTERVAL_NS
         return now_ns + (_COPY_INTERVAL_NS if self.replications.copying_count > 0 else _LOOK_INTERVAL_NS)
+
+    @property
+    def _awaits_answer(self) -> bool:
+        """Whether the driver owes an answer, or the replayer its word that a replay has begun."""
+        return self.recordings.awaits_driver or self.replays.is_starting or self.control_sessions.is_connecting
 
     @property
     def _is_busy(self) -> bool:

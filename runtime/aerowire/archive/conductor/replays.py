@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.archive.agents.position_bound import PositionBound
 from aerowire.archive.conductor import channels
-from aerowire.archive.conductor.active_replay import ActiveReplay
+from aerowire.archive.conductor.active_replay import ActiveReplay, ReplayState
 from aerowire.archive.conductor.create_replay_publication import CreateReplayPublicationSession
 from aerowire.archive.conductor.replay_plan import ReplayPlan, plan_replay
 from aerowire.archive.control.refusals import RequestRefusedError
@@ -40,6 +40,7 @@ class Replays:
         self._deletions = deletions
         self._tokens = tokens
         self._next_replay_id = 1
+        self._unread = 0  # of those that the replayer has, how many it has neither begun nor given up
         self._creating: list[CreateReplayPublicationSession] = []
         self._active: dict[int, ActiveReplay] = {}
         self._by_native: dict[ReplaySession, ActiveReplay] = {}
@@ -48,6 +49,11 @@ class Replays:
     def creating_count(self) -> int:
         """Replays that are about to begin, and wait for an answer of the driver."""
         return len(self._creating)
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a replay waits for its publication, or for its first look at the recording."""
+        return bool(self._creating) or self._unread > 0
 
     @property
     def count(self) -> int:
@@ -132,11 +138,13 @@ class Replays:
 
     def on_started(self, started: ReplayStarted) -> None:
         """The replayer can read where a replay begins."""
+        self._unread -= 1
         self._by_native[started.session].on_started()
 
     def on_ended(self, ended: ReplayEnded) -> None:
         """The replayer is done with a replay."""
         replay = self._by_native.pop(ended.session)
+        self._unread -= replay.state is ReplayState.INIT
         del self._active[replay.replay_session_id]
         self._core.count(self._core.replay_sessions, -1)
         replay.on_ended(ended)
@@ -178,3 +186,4 @@ class Replays:
         self._by_native[native] = replay
         self._core.count(self._core.replay_sessions, 1)
         self._core.replayer.add(native)
+        self._unread += 1
