@@ -9,13 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from aerowire.archive.control.descriptor_listing import DescriptorListing
+from aerowire.archive.conductor.descriptor_listing import DescriptorListing
 from aerowire.archive.files.catalog import Catalog
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.recordings.catalog_entry import encode_entry
 from aerowire.recordings.catalog_layout import CatalogHeader
 from aerowire.system.file_system import FileSystem
-from tests.archive.control.response_wire import ResponseWire
+from tests.archive.conductor.response_wire import ResponseWire
 from tests.archive.files.catalog_lives import live
 from tests.archive.files.entries import entry
 from tests.soak.bars import Part, Size

@@ -119,7 +119,8 @@ def recording_channel(uri: ChannelUri, source_location: SourceLocation) -> str:
 
 def recording_key(stream_id: int, uri: ChannelUri) -> str:
     """Return what tells recordings apart: of two with the same key, the second is refused."""
-    parameters = "|".join(f"{key}={uri.parameters[key]}" for key in _KEY if key in uri)
+    given = uri.parameters
+    parameters = "|".join([f"{key}={given[key]}" for key in _KEY if key in given])
     return f"{stream_id}:{uri.media}" + (f"?{parameters}" if parameters else "")
 
 

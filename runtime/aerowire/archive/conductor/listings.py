@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.archive.conductor import channels
-from aerowire.archive.control.descriptor_listing import DescriptorListing
+from aerowire.archive.conductor.descriptor_listing import DescriptorListing
 from aerowire.archive.control.refusals import RequestRefusedError, active_listing
 from aerowire.base.errors import ChannelError, ConfigurationError
 from aerowire.codecs.flyweights.archive import BooleanType
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Descriptors of subscriptions in one cycle, so that a long listing holds no other client up.
 _DESCRIPTORS_PER_CYCLE = 64
+# How often a cycle of a conductor with a thread of its own yields to the driver and the client, which make room for more: some 50 us.
+_PATIENCE = 100
 
 
 class ListingSession:
@@ -69,8 +71,11 @@ class ListRecordingsSession(ListingSession):
         self._listing = listing
 
     def _send(self) -> int:
-        listing = self._listing
-        scanned = self._session.send_descriptors(listing, self._catalog.index, self._catalog.data)
+        listing, publication = self._listing, self._session.free_publication
+        if publication is None:
+            return 0
+        scanned = listing.send(publication, self._catalog.index, self._catalog.data)
+        self._session.on_offered(listing.sent, listing.refusal)
         if listing.is_exhausted:
             self._session.send_recording_unknown(self._correlation_id, listing.next_id)
             self.is_done = True
@@ -123,11 +128,13 @@ class Listings:
     def __init__(self, core: ArchiveCore, recordings: Recordings) -> None:
         self._core = core
         self._recordings = recordings
+        self._patience = 0 if core.context.is_invoked else _PATIENCE
 
     def recordings(self, session: ControlSession, request: archive.ListRecordingsRequest) -> None:
         """List recordings from an id on."""
         head = session.descriptor_head(request.correlation_id)
-        self._list(session, request.correlation_id, DescriptorListing(head, request.from_recording_id, request.record_count))
+        listing = DescriptorListing(head, request.from_recording_id, request.record_count, patience=self._patience)
+        self._list(session, request.correlation_id, listing)
 
     def recordings_for_uri(self, session: ControlSession, request: archive.ListRecordingsForUriRequest) -> None:
         """List recordings of a stream whose channel holds a text."""
@@ -137,6 +144,7 @@ class Listings:
             request.record_count,
             stream_id=request.stream_id,
             channel_fragment=_octets(request.channel),
+            patience=self._patience,
         )
         self._list(session, request.correlation_id, listing)
 

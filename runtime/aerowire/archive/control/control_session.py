@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from aerowire.archive.control.authentication import Authenticator
     from aerowire.archive.control.control_response_proxy import ControlResponseProxy
     from aerowire.archive.control.cycle_time import CycleTime
-    from aerowire.archive.control.descriptor_listing import DescriptorListing
     from aerowire.archive.control.retried_request import RetriedRequest
-    from aerowire.archive.files.catalog_index import CatalogIndex
     from aerowire.client.handles.counter import Counter
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.publications.publication import ExclusivePublication
@@ -195,19 +193,17 @@ class ControlSession:
         """Return what the messages of a listing begin with."""
         return self._proxy.descriptor_head(self.session_id, correlation_id)
 
-    def send_descriptors(self, listing: DescriptorListing, index: CatalogIndex, data: Buffer) -> int:
-        """Send the descriptors that come next in a listing, if nothing waits before them; return how many recordings were looked at.
+    @property
+    def free_publication(self) -> ExclusivePublication | None:
+        """The response publication, for messages that are offered to it in another way; None while responses wait before them."""
+        return None if self._waiting else self._publication
 
-        The listing says whether it is done. Raises MessageTooLongError.
-        """
-        if self._waiting or self._publication is None:
-            return 0
-        scanned = listing.send(self._publication, index, data)
-        if listing.sent:
+    def on_offered(self, sent: int, refusal: int) -> None:
+        """Note what became of messages that were offered to `free_publication`: how many were sent, why no more were; 0 for no reason."""
+        if sent:
             self.machine.on_sent()
-        if listing.refusal:
-            self._on_refused(result_of(listing.refusal))
-        return scanned
+        if refusal:
+            self._on_refused(result_of(refusal))
 
     def send_subscription_descriptor(self, correlation_id: int, subscription_id: int, stream_id: int, channel: str) -> bool:
         """Send the descriptor of a recording subscription; False when it is to be sent again later, or the session has ended."""

@@ -4,12 +4,13 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.archive.files.catalog_index cimport CatalogIndex
+from aerowire.base.idle cimport IdleStrategy
 from aerowire.client.publications.publication cimport ExclusivePublication
 
 
 @cython.final
 cdef class DescriptorListing:
-    """DescriptorListing(head, from_id, count, *, end_id=None, stream_id=None, channel_fragment=b""). One thread."""
+    """DescriptorListing(head, from_id, count, *, end_id=None, stream_id=None, channel_fragment=b"", patience=0). One thread."""
 
     cdef readonly int64_t next_id           # from which the search goes on
     cdef readonly int64_t left              # descriptors that may still be sent
@@ -25,6 +26,8 @@ cdef class DescriptorListing:
     cdef int64_t _end_id
     cdef int32_t _stream_id
     cdef bint _is_filtered
+    cdef int _patience
+    cdef IdleStrategy _yielding
     cdef int64_t _length                    # of the message that was offered last
 
     cdef int64_t _send(self, ExclusivePublication publication, CatalogIndex index, const uint8_t* data, int64_t length) noexcept nogil

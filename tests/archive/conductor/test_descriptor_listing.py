@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
 
 import pytest
 
-from aerowire.archive.control.descriptor_listing import DescriptorListing
+from aerowire.archive.conductor.descriptor_listing import DescriptorListing
 from aerowire.archive.files.catalog_index import CatalogIndex
 from aerowire.base.errors import MessageTooLongError, PublicationClosedError
 from aerowire.client.publications.publication import BACK_PRESSURED
 from aerowire.recordings.catalog_entry import decode_entry, encode_entry
 from aerowire.recordings.catalog_layout import CatalogHeader, entry_places
-from tests.archive.control.response_wire import ResponseWire
+from tests.archive.conductor.response_wire import ResponseWire
 from tests.archive.files.entries import entry
 from tests.archive.files.test_catalog_index import CHANNELS, catalog_of
+from tests.support.waiting import wait_until
 
 HEAD = bytes(range(24))
 HEADER_LENGTH = 32
@@ -100,11 +102,28 @@ def test_listings_agree_with_a_plain_twin(seed: int, wire: ResponseWire) -> None
             assert listing.next_id == max(first, valid[-1].recording_id + 1)
 
 
-def test_one_call_sends_64_descriptors_at_most(wire: ResponseWire) -> None:
-    data = catalog_with(100)
-    listing = DescriptorListing(HEAD, 0, 1000)
-    assert [listing.send(wire.publication, indexed(data), data) for _ in range(3)] == [64, 36, 0]
-    assert ids_of(wire.take()) == list(range(100))
+def test_a_patient_call_goes_on_as_the_client_takes_what_was_sent_but_sends_256_descriptors_at_most(wire: ResponseWire) -> None:
+    data = catalog_with(300)
+    listing = DescriptorListing(HEAD, 0, 1000, patience=1 << 30)
+    found: list[int] = []
+
+    def has_taken_all() -> bool:
+        found.extend(ids_of(wire.take()))
+        return len(found) == 300
+
+    taking = threading.Thread(target=lambda: wait_until(has_taken_all, "descriptors"))
+    taking.start()
+    assert [listing.send(wire.publication, indexed(data), data) for _ in range(3)] == [256, 44, 0]
+    taking.join()
+    assert found == list(range(300))
+
+
+def test_patience_has_an_end(wire: ResponseWire) -> None:
+    data = catalog_with(300)
+    listing = DescriptorListing(HEAD, 0, 1000, patience=1000)
+    sent = listing.send(wire.publication, indexed(data), data)
+    assert (0 < sent < 256, listing.refusal) == (True, BACK_PRESSURED)
+    assert ids_of(wire.take()) == list(range(sent))
 
 
 def test_one_call_looks_at_4096_recordings_at_most(wire: ResponseWire) -> None:

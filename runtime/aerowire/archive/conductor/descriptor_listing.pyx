@@ -7,6 +7,8 @@ of each call, for another catalog file may have taken the place of the one befor
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 
+from aerowire.base.idle import YieldingIdleStrategy
+
 from aerowire.archive.files.catalog_index cimport entry_end, has_fragment
 from aerowire.client.handles.state cimport STATE_OPEN
 from aerowire.codecs.native.archive cimport (
@@ -16,7 +18,7 @@ from aerowire.logbuffer.descriptor cimport OFFER_ADMIN_ACTION, OFFER_BACK_PRESSU
 
 cdef enum:
     # So that a long listing holds no other client up: a descriptor that is sent takes some 100 ns, one that does not match 10.
-    SENT_MAX = 64
+    SENT_MAX = 256
     SCANNED_MAX = 4096
     SEND_ATTEMPTS = 3           # a publication that is rotating its terms takes a message at the next one
 
@@ -27,8 +29,10 @@ cdef class DescriptorListing:
     Changed by: `send`, call by call.  Invariant: every matching recording below `next_id` was sent, and no other one.
     """
 
-    def __init__(self, bytes head not None, int64_t from_id, int64_t count, *, end_id=None, stream_id=None, bytes channel_fragment=b""):
-        """`head` is what stands before each descriptor's recording id in its message; `end_id` the id before which the listing ends."""
+    def __init__(self, bytes head not None, int64_t from_id, int64_t count, *, end_id=None, stream_id=None, bytes channel_fragment=b"",
+                 int patience=0):
+        """`head` is what stands before each descriptor's recording id in its message; `end_id` the id before which the listing ends. One call
+        offers the processor to other threads up to `patience` times where the publication is full."""
         self._head = head
         self._head_start = <const uint8_t*>PyBytes_AS_STRING(head)
         self._head_length = len(head)
@@ -40,6 +44,8 @@ cdef class DescriptorListing:
         self._fragment = channel_fragment
         self._fragment_start = <const uint8_t*>PyBytes_AS_STRING(channel_fragment)
         self._fragment_length = len(channel_fragment)
+        self._patience = patience
+        self._yielding = YieldingIdleStrategy()
 
     def send(self, ExclusivePublication publication not None, CatalogIndex index not None, const uint8_t[::1] data not None) -> int:
         """Send the descriptors that come next until the publication refuses one, or for as long as one call may take.
@@ -49,7 +55,9 @@ cdef class DescriptorListing:
         """
         if publication.handle_state != STATE_OPEN:
             publication.raise_not_open()
-        cdef int64_t scanned = self._send(publication, index, &data[0], data.shape[0])
+        cdef int64_t scanned
+        with nogil:
+            scanned = self._send(publication, index, &data[0], data.shape[0])
         if self.refusal == OFFER_MESSAGE_TOO_LONG:
             publication.refuse_length(self._length, publication.max_message_length)
         return scanned
@@ -58,6 +66,7 @@ cdef class DescriptorListing:
         cdef int row = index.row_from(self.next_id)
         cdef int64_t scanned = 0
         cdef int64_t offset, end
+        cdef int yields_left = self._patience
         self.sent = 0
         self.refusal = 0
         while self.left > 0 and self.sent < SENT_MAX and scanned < SCANNED_MAX:
@@ -73,6 +82,10 @@ cdef class DescriptorListing:
             offset += RECORDING_DESCRIPTOR_HEADER_BLOCK_LENGTH
             if self._matches(data + offset):
                 self.refusal = self._offer(publication, data + offset, end - offset)
+                if self.refusal == OFFER_BACK_PRESSURED and yields_left > 0:
+                    yields_left -= 1        # the next descriptors fit sooner than the conductor's next cycle would come to them
+                    self._yielding.step(0)
+                    continue
                 if self.refusal < 0:
                     break
                 self.sent += 1

@@ -16,6 +16,7 @@ class DescriptorListing:
         end_id: int | None = None,
         stream_id: int | None = None,
         channel_fragment: bytes = b"",
+        patience: int = 0,
     ) -> None: ...
     @property
     def next_id(self) -> int: ...
