@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aerowire.archive import AeronArchive
-from tests.interop.archive.remains import assert_no_counter, assert_no_file, assert_sound
+from tests.interop.archive.remains import assert_no_counter, assert_no_file, assert_sound, wait_until_forgotten
 from tests.interop.harness import PATIENT_MS, Driver, Side
 from tests.interop.scenarios import Scenario
 from tests.support.processes import Process, free_port
@@ -87,6 +87,8 @@ def start_archive(
 def restart_archive(scenario: Scenario, node: ArchiveNode) -> ArchiveNode:
     """End an archive in order, and start it again in its directory and on its channel."""
     node.stop()
+    # A request by IPC would reach the subscription of the archive that has ended, and no other one, for as long as the driver has it.
+    wait_until_forgotten(node.driver)
     again = start_archive(
         scenario, node.side, node.driver, {"aeron.archive.control.channel": node.control_channel}, directory=node.directory
     )

@@ -27,12 +27,18 @@ from tests.support.processes import LIMIT_S
 _FILES = {CATALOG_FILE_NAME, MARK_FILE_NAME, CATALOG_FILE_NAME + UPDATE_SUFFIX}
 # Of archives and of persistent subscriptions.
 COUNTER_TYPES = range(100, 118)
+ARCHIVE_COUNTER_TYPES = range(100, 114)
 
 
-def counters_left(driver: Driver) -> list[str]:
+def counters_left(driver: Driver, types: range = COUNTER_TYPES) -> list[str]:
     """Return the labels of the counters of archives and their clients that a driver has."""
     with CncFile.map(str(driver.directory / CNC_FILE_NAME), writable=False) as cnc:
-        return [info.label for info in cnc.counters_reader().for_each() if info.type_id in COUNTER_TYPES]
+        return [info.label for info in cnc.counters_reader().for_each() if info.type_id in types]
+
+
+def wait_until_forgotten(driver: Driver) -> None:
+    """Wait until the driver has ended the client of an archive that has ended, and with it the subscriptions that took requests."""
+    wait_until(lambda: not counters_left(driver, ARCHIVE_COUNTER_TYPES), "the end of an archive's client")
 
 
 def assert_no_counter(driver: Driver) -> None:
