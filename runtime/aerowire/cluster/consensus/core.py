@@ -21,14 +21,14 @@ from aerowire.cluster.consensus.effects import (
 )
 from aerowire.cluster.consensus.inputs import CandidateTermStored, TermStored
 from aerowire.cluster.consensus.member_states import NULL_VALUE, MemberState
-from aerowire.cluster.consensus.messages import RequestVote, StopCatchup, TerminationPosition, Vote, flaw_of, sender_of
+from aerowire.cluster.consensus.messages import NewLeadershipTerm, RequestVote, StopCatchup, TerminationPosition, Vote, flaw_of, sender_of
 from aerowire.cluster.consensus.options import NULL_MEMBER_ID
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 
 if TYPE_CHECKING:
     from aerowire.base.ports import RandomPort
-    from aerowire.cluster.consensus.inputs import RecoveryFacts, Result
+    from aerowire.cluster.consensus.inputs import RecoveryFacts, Result, TermEntry
     from aerowire.cluster.consensus.messages import Message
     from aerowire.cluster.consensus.options import ConsensusOptions
     from aerowire.cluster.consensus.term_table import TermTable
@@ -104,6 +104,37 @@ class ConsensusCore:
         """Send a message to another member."""
         self.emit(Send(member_id, message))
 
+    def send_new_leadership_term(
+        self,
+        member_id: int,
+        log_leadership_term_id: int,
+        following: TermEntry,
+        *,
+        log_position: int,
+        is_startup: bool,
+        commit_position: int,
+    ) -> None:
+        """Tell a member of this leader, and of the term that follows the member's in the log; nothing before the log is there."""
+        if self.log_session_id is None:
+            return
+        message = NewLeadershipTerm(
+            log_leadership_term_id=log_leadership_term_id,
+            next_leadership_term_id=following.leadership_term_id,
+            next_term_base_log_position=following.term_base_log_position,
+            next_log_position=following.log_position,
+            leadership_term_id=self.leadership_term_id,
+            term_base_log_position=self.term_base_log_position,
+            log_position=log_position,
+            leader_recording_id=self.log_recording_id,
+            timestamp=self.now_ns,
+            leader_member_id=self.member_id,
+            log_session_id=self.log_session_id,
+            app_version=self.options.app_version,
+            is_startup=is_startup,
+            commit_position=commit_position,
+        )
+        self.send(member_id, message)
+
     def others(self) -> list[MemberState]:
         """Return the other members."""
         return [member for member in self.members if member is not self.this_member]
@@ -135,8 +166,8 @@ class ConsensusCore:
     def store_term(self, leadership_term_id: int, term_base_log_position: int, log_position: int, then: Then) -> None:
         """Store a term of the log BEFORE it is recorded into or answered for, then go on; at once if recording.log has it already.
 
-        A last term whose stored end is not where the new one begins is given that end first. So recording.log never tells of a log that
-        the recording has not got.
+        A last term whose stored end is not where the new one begins is given that end first. So recording.log names no part of a log that
+        the recording does not have.
         """
         last = self.terms.last
         if self.log_recording_id == NULL_VALUE:

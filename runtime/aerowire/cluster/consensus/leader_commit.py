@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.cluster.consensus.effects import NotifyCommit
+from aerowire.cluster.consensus.inputs import TermEntry
 from aerowire.cluster.consensus.member_states import (
     NULL_VALUE,
     has_active_quorum,
     quorum_position_bounded_by_leader_log,
 )
-from aerowire.cluster.consensus.messages import AppendPosition, CanvassPosition, CommitPosition, NewLeadershipTerm
+from aerowire.cluster.consensus.messages import AppendPosition, CanvassPosition, CommitPosition
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class LeaderCommit:
         self._time_of_last_log_update_ns: int | None = None
 
     def begin(self) -> None:
-        """Begin with a term that the election has opened: the commit position is told with the next tick."""
+        """Begin the term of an election that has ended: the next tick sends the commit position."""
         self._time_of_last_log_update_ns = None
 
     def tick(self) -> None:
@@ -64,30 +65,17 @@ class LeaderCommit:
         if message.log_leadership_term_id > core.leadership_term_id or core.log_session_id is None:
             return
         core.catchups.stop(message.follower_member_id)
-        next_term_id, next_base, next_position = NULL_VALUE, NULL_POSITION, NULL_POSITION
+        following = TermEntry(NULL_VALUE, NULL_POSITION)
         if message.log_leadership_term_id < core.leadership_term_id:
             entry = core.terms.find(message.log_leadership_term_id + 1)
-            next_term_id, next_base = core.leadership_term_id, core.term_base_log_position
-            if entry is not None:
-                next_term_id, next_base, next_position = entry.leadership_term_id, entry.term_base_log_position, entry.log_position
-        core.send(
+            following = TermEntry(core.leadership_term_id, core.term_base_log_position) if entry is None else entry
+        core.send_new_leadership_term(
             message.follower_member_id,
-            NewLeadershipTerm(
-                log_leadership_term_id=message.log_leadership_term_id,
-                next_leadership_term_id=next_term_id,
-                next_term_base_log_position=next_base,
-                next_log_position=next_position,
-                leadership_term_id=core.leadership_term_id,
-                term_base_log_position=core.term_base_log_position,
-                log_position=core.published_position,
-                leader_recording_id=core.log_recording_id,
-                timestamp=core.now_ns,
-                leader_member_id=core.member_id,
-                log_session_id=core.log_session_id,
-                app_version=core.options.app_version,
-                is_startup=False,
-                commit_position=core.log_position,
-            ),
+            message.log_leadership_term_id,
+            following,
+            log_position=core.published_position,
+            is_startup=False,
+            commit_position=core.log_position,
         )
 
     def on_append_position(self, message: AppendPosition) -> None:

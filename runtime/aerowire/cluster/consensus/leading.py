@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aerowire.cluster.consensus.effects import AddLogPublication, AppendTermEvent, JoinLogAsLeader, NotifyCommit, StartReplay
-from aerowire.cluster.consensus.inputs import LogPublicationAdded
+from aerowire.cluster.consensus.inputs import LogPublicationAdded, TermEntry
 from aerowire.cluster.consensus.member_states import (
     NULL_VALUE,
     has_active_quorum,
     has_quorum_at_position,
     quorum_position_bounded_by_leader_log,
 )
-from aerowire.cluster.consensus.messages import AppendPosition, CanvassPosition, CommitPosition, NewLeadershipTerm
+from aerowire.cluster.consensus.messages import AppendPosition, CanvassPosition, CommitPosition
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 
@@ -151,7 +152,7 @@ class Leading:
         """Follow a follower's catch-up, and tell an official one that waits for it that the end of an earlier term is committed.
 
         An official follower that replicates several terms stops at the end of each until the commit position has come there. A follower of
-        this kind goes on, and takes no commit position below the term's base for one, so that it is told nothing too early.
+        this kind goes on, and takes no commit position below the term's base for one, so that it acts on nothing too early.
         """
         core = self._core
         member_id, position = message.follower_member_id, message.log_position
@@ -169,37 +170,23 @@ class Leading:
     def answer(self, member_id: int, log_leadership_term_id: int) -> None:
         """Tell a member of the leader, and what the leader's log has behind the member's term. Aeron: publishNewLeadershipTerm."""
         core = self._core
-        if core.log_session_id is None:
-            return
-        is_own_term = log_leadership_term_id == core.leadership_term_id
         entry = core.terms.find(log_leadership_term_id + 1)
         base = core.term_base_log_position
-        next_term_id, next_base, next_position = core.leadership_term_id, base, NULL_POSITION
-        if is_own_term and self._is_busy:
+        following = TermEntry(core.leadership_term_id, base)
+        if log_leadership_term_id == core.leadership_term_id and self._is_busy:
             # The term's first event may be recorded by followers already: they must not take the term's base for the end of their log.
-            next_term_id = next_base = NULL_VALUE
+            following = TermEntry(NULL_VALUE, NULL_VALUE)
         elif entry is not None:
-            next_term_id, next_base = entry.leadership_term_id, entry.term_base_log_position
-            next_position = entry.log_position if entry.log_position != NULL_POSITION else base
-        core.send(
+            following = entry if entry.log_position != NULL_POSITION else replace(entry, log_position=base)
+        # Official followers at the term's base tell their append position only while they have heard of no commit position.
+        commit_position = self._proven_position if self._proven_position >= core.append_position else 0
+        core.send_new_leadership_term(
             member_id,
-            NewLeadershipTerm(
-                log_leadership_term_id=log_leadership_term_id,
-                next_leadership_term_id=next_term_id,
-                next_term_base_log_position=next_base,
-                next_log_position=next_position,
-                leadership_term_id=core.leadership_term_id,
-                term_base_log_position=base,
-                log_position=base,
-                leader_recording_id=core.log_recording_id,
-                timestamp=core.now_ns,
-                leader_member_id=core.member_id,
-                log_session_id=core.log_session_id,
-                app_version=core.options.app_version,
-                is_startup=core.is_leader_startup,
-                # Official followers at the term's base tell their append position only while they have heard of no commit position.
-                commit_position=self._proven_position if self._proven_position >= core.append_position else 0,
-            ),
+            log_leadership_term_id,
+            following,
+            log_position=base,
+            is_startup=core.is_leader_startup,
+            commit_position=commit_position,
         )
 
     # Steps
