@@ -172,7 +172,7 @@ class MarkFile(Generic[HeaderT]):
         fill(encoder, former)
 
     def _save_errors(self, former: HeaderT) -> None:
-        """Save the errors of a component that has ended; a failure is told, and leaves the file to the component that starts."""
+        """Save the errors of a component that has ended; a failure is kept in `save_error`, and does not stop the start."""
         view = memoryview(self._region)
         start, length = former.header_length, former.error_buffer_length
         if not (former.version and 0 < length <= len(view) - start and start >= 0):

@@ -117,3 +117,11 @@ class MarkKind(Generic[HeaderT]):
                 )
             length = min(header.error_buffer_length, max(file.length() - header.header_length, 0))
             return header, file.read(header.header_length, length)
+
+
+def has_message_header(data: bytes, header: type[Any], fields: type[Any]) -> bool:
+    """Return whether a mark file begins with a message header, as newer ones do; the classes decode its header and its fields."""
+    if len(data) < header.ENCODED_LENGTH:
+        return False
+    found = header().wrap(data)
+    return bool((found.template_id, found.schema_id) == (fields.SBE_TEMPLATE_ID, fields.SBE_SCHEMA_ID))

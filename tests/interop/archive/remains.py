@@ -9,8 +9,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from aerowire.archive.files.catalog_file import UPDATE_SUFFIX
 from aerowire.archive.files.offline_catalog import OfflineCatalog
+from aerowire.archive.files.update_record import UPDATE_SUFFIX
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME, MARK_FILE_NAME, NULL_POSITION

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from aerowire.archive.files.update_record import Update, UpdateRecord
+from aerowire.archive.files.update_record import UPDATE_SUFFIX, Update, UpdateRecord
 from aerowire.base.errors import ArchiveFileError, FileError
 from aerowire.codecs.flyweights.archive_files import CATALOG_CAPACITY_MAX, CATALOG_FILE_NAME
 from aerowire.recordings.catalog_layout import CATALOG_HEADER_LENGTH
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from aerowire.base.file_port import FilePort, OpenFile
 
 REPLACEMENT_SUFFIX = ".replacement"
-UPDATE_SUFFIX = ".update"
 _CHUNK_LENGTH = 1 << 20  # of zeros that no content is looked for behind
 _DOUBTFUL_MAX = 64  # places, from which on all between the first and the last is written again
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from aerowire.archive.files.catalog_file import UPDATE_SUFFIX
 from aerowire.archive.files.segments import Progress, list_segments, seal_segment, segment_path
+from aerowire.archive.files.update_record import UPDATE_SUFFIX
 from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.recordings.catalog_layout import CATALOG_HEADER_LENGTH, ENTRY_HEADER_LENGTH

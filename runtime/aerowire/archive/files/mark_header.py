@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerowire.agents.directory_lock import DirectoryOwner
-from aerowire.agents.mark_kind import MarkKind
+from aerowire.agents.mark_kind import MarkKind, has_message_header
 from aerowire.base.errors import ActiveArchiveError, ArchiveFileError
 from aerowire.codecs.flyweights.archive_files import (
     ARCHIVE_ERROR_LOG_NAME,
@@ -59,7 +59,7 @@ class MarkHeader:
 def decode_mark_header(data: bytes, path: Path) -> MarkHeader:
     """Return the header that stands at the start of a mark file. Raises ArchiveFileError."""
     decoder = MarkFileHeaderDecoder()
-    offset = MESSAGE_HEADER_LENGTH if _has_message_header(data) else 0
+    offset = MESSAGE_HEADER_LENGTH if has_message_header(data, MessageHeaderDecoder, MarkFileHeaderDecoder) else 0
     try:
         if offset:
             decoder.wrap_and_apply_header(data)
@@ -120,10 +120,3 @@ def mark_directory(files: FilePort, archive_directory: Path) -> Path:
 def mark_path(files: FilePort, archive_directory: Path) -> Path:
     """Return the path of an Archive's mark file. Raises FileError."""
     return ARCHIVE_MARK.path(files, archive_directory)
-
-
-def _has_message_header(data: bytes) -> bool:
-    if len(data) < MESSAGE_HEADER_LENGTH:
-        return False
-    header = MessageHeaderDecoder().wrap(data)
-    return (header.template_id, header.schema_id) == (MarkFileHeaderDecoder.SBE_TEMPLATE_ID, MarkFileHeaderDecoder.SBE_SCHEMA_ID)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aerowire.archive.files.catalog import Catalog
-from aerowire.archive.files.catalog_file import UPDATE_SUFFIX
 from aerowire.archive.files.finding import Finding
 from aerowire.archive.files.frame_walk import CHECKSUM
 from aerowire.archive.files.mark_header import mark_path
@@ -24,6 +23,7 @@ from aerowire.archive.files.sealed_frames import SealedFrames
 from aerowire.archive.files.segments import cut_segment, frames_end, is_zero_from, list_segments, segment_path
 from aerowire.archive.files.surplus_segments import give_up_behind
 from aerowire.archive.files.unlocking import unlock
+from aerowire.archive.files.update_record import UPDATE_SUFFIX
 from aerowire.base.errors import ArchiveFileError, MissingFileError
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME

@@ -35,7 +35,7 @@ _HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
 
 
 class SealedFrames:
-    """The frames of one recording, one segment after the other. Without an algorithm no frame is told by its checksum."""
+    """The frames of one recording, one segment after the other. Without an algorithm checksums are not compared."""
 
     def __init__(self, entry: RecordingEntry, checksum: Checksum | None) -> None:
         self._entry = entry

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from aerowire.base.file_port import FilePort, OpenFile
 
+UPDATE_SUFFIX = ".update"  # behind the name of the file that is updated
 _HEAD = struct.Struct("<IqI")
 _CRC_LENGTH = 4
 _BYTES_MAX = 4096

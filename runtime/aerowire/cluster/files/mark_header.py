@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from aerowire.agents.directory_lock import DirectoryOwner
-from aerowire.agents.mark_kind import MarkKind
+from aerowire.agents.mark_kind import MarkKind, has_message_header
 from aerowire.base.errors import ActiveClusterError, ClusterFileError
 from aerowire.codecs.flyweights.cluster_files import (
     CLUSTER_FILE_VERSION,
@@ -71,7 +71,7 @@ class ClusterMarkHeader:
 def decode_mark_header(data: bytes, path: Path) -> ClusterMarkHeader:
     """Return the header that stands at the start of a mark file. Raises ClusterFileError."""
     decoder = MarkFileHeaderDecoder()
-    offset = MESSAGE_HEADER_LENGTH if _has_message_header(data) else 0
+    offset = MESSAGE_HEADER_LENGTH if has_message_header(data, MessageHeaderDecoder, MarkFileHeaderDecoder) else 0
     try:
         if offset:
             decoder.wrap_and_apply_header(data)
@@ -131,10 +131,3 @@ def mark_kind(component_type: ClusterComponentType, service_id: int = -1) -> Mar
         encoder=MarkFileHeaderEncoder,
         decode=decode_mark_header,
     )
-
-
-def _has_message_header(data: bytes) -> bool:
-    if len(data) < MESSAGE_HEADER_LENGTH:
-        return False
-    header = MessageHeaderDecoder().wrap(data)
-    return (header.template_id, header.schema_id) == (MarkFileHeaderDecoder.SBE_TEMPLATE_ID, MarkFileHeaderDecoder.SBE_SCHEMA_ID)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from aerowire.archive.files.update_record import UPDATE_SUFFIX
 from aerowire.base.errors import ClusterFileError
 from aerowire.cluster.files.mark_header import ClusterMarkHeader, mark_kind
 from aerowire.cluster.files.recording_log import RecordingLog
 from aerowire.cluster.files.recording_log_entry import CONSENSUS_MODULE_SERVICE_ID, RecordingLogEntry
-from aerowire.cluster.files.updated_file import UPDATE_SUFFIX
 from aerowire.codecs.flyweights.cluster_files import RECORDING_LOG_FILE_NAME, SERVICE_MARK_FILE_NAME, SERVICE_MARK_LINK_FILE_NAME
 from aerowire.codecs.flyweights.cluster_mark import ClusterComponentType
 from aerowire.codecs.flyweights.cnc import ClusterCounterKeyDecoder, ClusterRole, ElectionState

@@ -9,13 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.archive.files.update_record import Update, UpdateRecord
+from aerowire.archive.files.update_record import UPDATE_SUFFIX, Update, UpdateRecord
 from aerowire.base.errors import FileError
 
 if TYPE_CHECKING:
     from aerowire.base.file_port import FilePort
-
-UPDATE_SUFFIX = ".update"
 
 
 class UpdatedFile:
