@@ -66,7 +66,7 @@ def archive_command(java: Java | None, side: Side, properties: dict[str, str]) -
 
 
 def archive_properties(aeron_dir: Path, directory: Path, control_channel: str, *, threading: str, idle: str) -> dict[str, str]:
-    """Return what every archive that is measured is told; `idle` is a key of IDLE_STRATEGIES."""
+    """Return the properties that every measured archive is started with; `idle` is a key of IDLE_STRATEGIES."""
     return {
         "aeron.dir": str(aeron_dir),
         "aeron.archive.dir": str(directory),

@@ -101,7 +101,7 @@ class Canvass:
         """Vote. Aeron: Election.onRequestVote; Raft §5.4.1. `refused` is called if the candidate's log is behind.
 
         A candidate term is stored before the vote that names it is sent, for a yes as for a no. Members that know a leader, or have one in
-        the making, do not answer a candidate whose log is good enough: it will hear of that leader.
+        the making, do not answer a candidate whose log is good enough: that leader will send it a message.
         """
         core = self._core
         if core.find(message.candidate_member_id) is None or message.candidate_member_id == core.member_id:

@@ -55,7 +55,7 @@ class StopLog:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a message to a member. Failure is told by `SendFailed`, success by nothing: a message may be lost on its way."""
+    """Send a message to a member. A failure gives `SendFailed`, success no result: a message may be lost on its way."""
 
     member_id: int
     message: Message

@@ -52,7 +52,7 @@ LIVE_ADD_MAX_WINDOW = 32 * 1024 * 1024
 class Following:
     """Brings a follower's log to the leader's, and joins it.
 
-    A term is stored BEFORE the log of it is recorded, and BEFORE an append position is told that the leader counts for it. The official
+    A term is stored BEFORE its log is recorded, and BEFORE the leader is sent an append position that it counts for the term. The official
     follower stores it when it has joined the log: what it recorded until then it would take for a log of the term before, if it ended.
     """
 

@@ -86,7 +86,7 @@ def has_active_quorum(members: Collection[MemberState], now_ns: int, timeout_ns:
 def quorum_position(members: Collection[MemberState], leadership_term_id: int, now_ns: int, timeout_ns: int) -> int:
     """Return the highest position that a majority has recorded of the log of a term; 0 if there is none.
 
-    Only a position that was told for that very term counts: a log of an earlier term, as a canvass or a delayed message tells of it, may
+    Only a position that a member reported for this term counts: a log of an earlier term, which a canvass or a delayed message names, may
     differ from the leader's below that position (Raft §5.3), and Raft §5.4.2 forbids to commit entries of earlier terms by counting them.
     ClusterMember.quorumPosition counts both.
     """
