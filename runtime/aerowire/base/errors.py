@@ -172,6 +172,10 @@ class RecordingLogError(AerowireError):
     """A recording log has no such entry, or may not have it."""
 
 
+class ClusterSnapshotError(AerowireError):
+    """A snapshot of a cluster is damaged, is not of the kind that was expected, or could not be written."""
+
+
 class StorageSpaceError(AerowireError, OSError):
     """A file system has no room for a file that must be made."""
 
