@@ -5,7 +5,8 @@ Nothing in an entry is trusted: a descriptor that cannot be is read all the same
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from aerowire.codecs.flyweights.archive import (
@@ -27,6 +28,10 @@ ENTRY_LENGTH_MIN: Final = RecordingDescriptorDecoder.SBE_BLOCK_LENGTH
 _HEADER_LENGTH: Final = RecordingDescriptorHeaderDecoder.SBE_BLOCK_LENGTH
 _TEXT_LENGTH = 4  # bytes of the length that stands before each text
 _TEXTS = 3
+# The fields of RecordingDescriptorHeader and of RecordingDescriptor, in their order: one look instead of one for each.
+_HEADER_FIELDS = Struct("<iii")
+_DESCRIPTOR_FIELDS = Struct("<7q6i")
+_UNPACK_LENGTH = Struct("<I").unpack_from
 _STATES = {member.value: member for member in RecordingState if member is not RecordingState.NULL_VALUE}
 
 
@@ -95,35 +100,38 @@ class RecordingEntry:
 def decode_entry(data: Buffer, offset: int, end: int) -> RecordingEntry:
     """Return the entry in data[offset:end], which has room for header and descriptor at least; `damage` says what is wrong with it."""
     view = memoryview(data)
-    header = RecordingDescriptorHeaderDecoder().wrap(view, offset)
-    fields = RecordingDescriptorDecoder().wrap(view, offset + _HEADER_LENGTH)
-    texts, damage = _texts(view[:end], offset + _HEADER_LENGTH + ENTRY_LENGTH_MIN)
-    state_value = int.from_bytes(view[offset + header.STATE_ENCODING_OFFSET :][: header.STATE_ENCODING_LENGTH], "little", signed=True)
+    length, state_value, checksum = _HEADER_FIELDS.unpack_from(view, offset)
+    fields = _DESCRIPTOR_FIELDS.unpack_from(view, offset + _HEADER_LENGTH)
+    control_session_id, correlation_id, recording_id, start_timestamp_ms, stop_timestamp_ms, start_position, stop_position = fields[:7]
+    initial_term_id, segment_file_length, term_buffer_length, mtu_length, session_id, stream_id = fields[7:]
+    texts, damage = _texts(view, offset + _HEADER_LENGTH + ENTRY_LENGTH_MIN, min(end, len(view)))
     if state_value not in _STATES:
         damage = damage or f"state {state_value}, expected one of {sorted(_STATES)}"
-    return RecordingEntry(
-        recording_id=fields.recording_id,
-        start_timestamp_ms=fields.start_timestamp,
-        stop_timestamp_ms=fields.stop_timestamp,
-        start_position=fields.start_position,
-        stop_position=fields.stop_position,
-        initial_term_id=fields.initial_term_id,
-        segment_file_length=fields.segment_file_length,
-        term_buffer_length=fields.term_buffer_length,
-        mtu_length=fields.mtu_length,
-        session_id=fields.session_id,
-        stream_id=fields.stream_id,
+    entry = RecordingEntry(
+        recording_id=recording_id,
+        start_timestamp_ms=start_timestamp_ms,
+        stop_timestamp_ms=stop_timestamp_ms,
+        start_position=start_position,
+        stop_position=stop_position,
+        initial_term_id=initial_term_id,
+        segment_file_length=segment_file_length,
+        term_buffer_length=term_buffer_length,
+        mtu_length=mtu_length,
+        session_id=session_id,
+        stream_id=stream_id,
         stripped_channel=texts[0],
         original_channel=texts[1],
         source_identity=texts[2],
-        control_session_id=fields.control_session_id,
-        correlation_id=fields.correlation_id,
+        control_session_id=control_session_id,
+        correlation_id=correlation_id,
         recording_state=_STATES.get(state_value, RecordingState.INVALID),
-        checksum=header.checksum,
+        checksum=checksum,
         catalog_offset=offset,
-        entry_length=header.length,
-        damage=damage or implausible_fields(fields),
+        entry_length=length,
+        damage=damage,
     )
+    problem = damage or implausible_fields(entry)
+    return entry if problem is damage else replace(entry, damage=problem)
 
 
 def encode_entry(entry: RecordingEntry, alignment: int) -> bytearray:
@@ -145,31 +153,31 @@ def encode_entry(entry: RecordingEntry, alignment: int) -> bytearray:
     return data
 
 
-def _texts(view: memoryview, offset: int) -> tuple[list[str], str | None]:
-    """Return the texts at an offset, and what is wrong with them."""
+def _texts(view: memoryview, offset: int, end: int) -> tuple[list[str], str | None]:
+    """Return the texts in view[offset:end], and what is wrong with them."""
     found = [""] * _TEXTS
     for number in range(_TEXTS):
-        length = int.from_bytes(view[offset : offset + _TEXT_LENGTH], "little")
         start = offset + _TEXT_LENGTH
-        if start + length > len(view):
-            return found, f"text {number} of {length} bytes leaves its entry, which has {max(len(view) - start, 0)} bytes left"
-        found[number] = bytes(view[start : start + length]).decode("ascii", "backslashreplace")
+        length = _UNPACK_LENGTH(view, offset)[0] if start <= end else int.from_bytes(view[offset:end], "little")
+        if start + length > end:
+            return found, f"text {number} of {length} bytes leaves its entry, which has {max(end - start, 0)} bytes left"
+        found[number] = str(view[start : start + length], "ascii", "backslashreplace")
         offset = start + length
     return found, None
 
 
-def implausible_fields(fields: RecordingDescriptorDecoder | RecordingEntry) -> str | None:
+def implausible_fields(entry: RecordingEntry) -> str | None:
     """Return what of a descriptor cannot be, or None."""
-    term, segment, mtu = fields.term_buffer_length, fields.segment_file_length, fields.mtu_length
-    start, stop = fields.start_position, fields.stop_position
+    term, segment, mtu = entry.term_buffer_length, entry.segment_file_length, entry.mtu_length
+    start, stop = entry.start_position, entry.stop_position
     if not TERM_LENGTH_MIN <= term <= TERM_LENGTH_MAX or term & (term - 1):
         return f"termBufferLength {term}, expected a power of two from {TERM_LENGTH_MIN} to {TERM_LENGTH_MAX}"
     if not SEGMENT_LENGTH_MIN <= segment <= SEGMENT_LENGTH_MAX or segment & (segment - 1):
         return f"segmentFileLength {segment}, expected a power of two from {SEGMENT_LENGTH_MIN} to {SEGMENT_LENGTH_MAX}"
     if not FRAME_ALIGNMENT < mtu <= MAX_UDP_PAYLOAD:
         return f"mtuLength {mtu}, expected {FRAME_ALIGNMENT + 1} to {MAX_UDP_PAYLOAD}"
-    if fields.recording_id < 0 or start < 0 or not is_frame_aligned(start):
-        return f"recordingId {fields.recording_id}, startPosition {start}: expected numbers from 0, the position a multiple of 32"
+    if entry.recording_id < 0 or start < 0 or not is_frame_aligned(start):
+        return f"recordingId {entry.recording_id}, startPosition {start}: expected numbers from 0, the position a multiple of 32"
     if stop != NULL_POSITION and (stop < start or not is_frame_aligned(stop)):
         return f"stopPosition {stop}, expected {NULL_POSITION} or a multiple of {FRAME_ALIGNMENT} from startPosition {start}"
     return None

@@ -56,6 +56,36 @@ def test_recordings_have_ids_from_zero_and_are_there_again(tmp_path: Path, files
     assert not again.has_recording(-1)
 
 
+def test_each_change_shows_in_an_entry_that_was_read_before(tmp_path: Path, files: FilePort) -> None:
+    catalog = opened(tmp_path, files)
+    catalog.add_recording(entry())
+
+    def shown() -> RecordingEntry:
+        found = catalog.entry(0)
+        assert found is not None
+        assert catalog.entry(0) == found == next(catalog.entries())
+        return found
+
+    assert shown().is_active
+    catalog.recording_stopped(0, 640, 9)
+    assert (shown().stop_position, shown().stop_timestamp_ms) == (640, 9)
+    catalog.set_start_position(0, 64)
+    assert shown().start_position == 64
+    catalog.extend_recording(0, 3, 4, 77)
+    assert (shown().session_id, shown().is_active) == (77, True)
+    catalog.change_channel(0, "aeron:ipc", "aeron:ipc?alias=new")
+    assert shown().original_channel == "aeron:ipc?alias=new"
+    catalog.change_state(0, RecordingState.DELETED)
+    assert catalog.entry(0) is None
+
+
+def test_more_entries_are_read_than_are_kept_decoded(tmp_path: Path, files: FilePort) -> None:
+    catalog = opened(tmp_path, files, capacity=1 << 18)
+    ids = [catalog.add_recording(entry(session_id=number)) for number in range(400)]
+    for _ in range(2):
+        assert [one.session_id for one in map(catalog.entry, ids) if one is not None] == ids
+
+
 def test_the_official_catalog_is_opened_unchanged(tmp_path: Path, files: FilePort, golden_archives: Path) -> None:
     directory = shutil.copytree(golden_archives / "seg64k-kill" / "archive-dir", tmp_path / "archive")
     before = (directory / "archive.catalog").read_bytes()

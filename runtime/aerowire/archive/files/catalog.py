@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from aerowire.archive.files.catalog_file import CatalogFile
@@ -42,6 +43,13 @@ if TYPE_CHECKING:
 NULL_RECORDING_ID: Final = -1
 # What an update in place writes of an entry: its header and the fields of its descriptor.
 _FIXED_LENGTH = ENTRY_HEADER_LENGTH + RecordingDescriptorDecoder.SBE_BLOCK_LENGTH
+_UNPACK_LENGTH = Struct("<i").unpack_from
+_UNPACK_POSITION = Struct("<q").unpack_from
+_START_POSITION_OFFSET = ENTRY_HEADER_LENGTH + RecordingDescriptorDecoder.START_POSITION_ENCODING_OFFSET
+_STOP_POSITION_OFFSET = ENTRY_HEADER_LENGTH + RecordingDescriptorDecoder.STOP_POSITION_ENCODING_OFFSET
+_LENGTH_OFFSET = RecordingDescriptorHeaderDecoder.LENGTH_ENCODING_OFFSET
+# Entries that are kept as they were decoded: of recordings that one request after another is about.
+_DECODED_MAX = 256
 _STATE_OFFSET = RecordingDescriptorHeaderDecoder.STATE_ENCODING_OFFSET
 _STATE_LENGTH = RecordingDescriptorHeaderDecoder.STATE_ENCODING_LENGTH
 _NEXT_ID_OFFSET, _NEXT_ID_LENGTH = (
@@ -53,7 +61,8 @@ _NEXT_ID_OFFSET, _NEXT_ID_LENGTH = (
 class Catalog:
     """The recordings of an Archive. Made by `open`: `findings` tells what had to be repaired, `active` which ids had no stop position then.
 
-    Invariant: every id below `next_recording_id` has been given to a recording, or is lost; entries stand in the order of their ids.
+    Invariant: every id below `next_recording_id` has been given to a recording, or is lost; entries stand in the order of their ids. What
+    is in `_decoded` is what `data` holds.
     """
 
     def __init__(
@@ -68,6 +77,7 @@ class Catalog:
         self._on_resize = on_resize
         self._end = 0  # where the next entry goes
         self._next_recording_id = 0
+        self._decoded: dict[int, RecordingEntry] = {}
         update = file.complete_update()
         if update is not None:
             self.findings.append(Finding(str(self.path), update.offset, "an update of the entry was half done; completed"))
@@ -156,8 +166,15 @@ class Catalog:
 
     def entry(self, recording_id: int) -> RecordingEntry | None:
         """Return a recording's entry, None where there is none."""
-        offset = self._index.offset_of(recording_id)
-        return None if offset < 0 else self._entry_at(offset)
+        found = self._decoded.get(recording_id)
+        if found is None:
+            offset = self._index.offset_of(recording_id)
+            if offset < 0:
+                return None
+            if len(self._decoded) >= _DECODED_MAX:
+                del self._decoded[next(iter(self._decoded))]
+            self._decoded[recording_id] = found = self._entry_at(offset)
+        return found
 
     def entries(self, from_id: int = 0) -> Iterator[RecordingEntry]:
         """Yield the recordings from an id on, as they are when the next one is taken."""
@@ -177,11 +194,13 @@ class Catalog:
 
     def start_position(self, recording_id: int) -> int:
         """Return where a recording begins. Raises KeyError where there is none."""
-        return self._fields(recording_id).start_position
+        found: int = _UNPACK_POSITION(self._file.data, self._offset_of(recording_id) + _START_POSITION_OFFSET)[0]
+        return found
 
     def stop_position(self, recording_id: int) -> int:
         """Return where a recording ends, NULL_POSITION while it is active. Raises KeyError where there is none."""
-        return self._fields(recording_id).stop_position
+        found: int = _UNPACK_POSITION(self._file.data, self._offset_of(recording_id) + _STOP_POSITION_OFFSET)[0]
+        return found
 
     def set_start_position(self, recording_id: int, position: int) -> None:
         self._update(recording_id, start_position=position)
@@ -241,6 +260,7 @@ class Catalog:
             return False
         self._file.update(offset + _STATE_OFFSET, state.to_bytes(_STATE_LENGTH, "little"))
         self._index.remove(recording_id)
+        self._decoded.pop(recording_id, None)
         return True
 
     def _load(self) -> list[int]:
@@ -248,6 +268,7 @@ class Catalog:
         file = self._file
         self._header = CatalogHeader.decode(file.data)
         self._index = CatalogIndex()
+        self._decoded.clear()
         scan = self._index.scan(file.data, self._header.first_entry_offset, False)
         self._end, findings = repair_catalog(file, self._header, self._index, scan)
         self.findings += findings
@@ -257,6 +278,7 @@ class Catalog:
     def _update(self, recording_id: int, *, is_kept: bool = False, **fields: int) -> None:
         """Write fields of a descriptor in place. Raises KeyError, FileError."""
         offset = self._offset_of(recording_id)
+        self._decoded.pop(recording_id, None)
         entry = self._file.data[offset : self._end_of(offset)]
         encoder = RecordingDescriptorEncoder().wrap(entry, ENTRY_HEADER_LENGTH)
         for name, value in fields.items():
@@ -282,13 +304,10 @@ class Catalog:
         return offset
 
     def _end_of(self, offset: int) -> int:
-        return self._header.entry_end(offset, RecordingDescriptorHeaderDecoder().wrap(self._file.data, offset).length)
+        return self._header.entry_end(offset, _UNPACK_LENGTH(self._file.data, offset + _LENGTH_OFFSET)[0])
 
     def _entry_at(self, offset: int) -> RecordingEntry:
         return decode_entry(self._file.data, offset, self._end_of(offset))
-
-    def _fields(self, recording_id: int) -> RecordingDescriptorDecoder:
-        return RecordingDescriptorDecoder().wrap(self._file.data, self._offset_of(recording_id) + ENTRY_HEADER_LENGTH)
 
 
 def _check_header(file: CatalogFile) -> None:
