@@ -6,11 +6,15 @@ The drivers themselves pass over keys that they do not know and values that they
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from aerowire.base import units
 from aerowire.base.channel_uri import PROTOTYPE_CORRELATION_ID, RESERVED_OFFSET, ChannelUri, session_tag
 from aerowire.base.errors import ChannelValueError, ConfigurationError, UnknownChannelKeyError
 from aerowire.codecs.tables.errors import ErrorCode
+
+# Channels that passed, which one command after another is about.
+_ACCEPTED_MAX = 256
 
 
 def check_channel(text: str) -> ChannelUri:
@@ -19,6 +23,12 @@ def check_channel(text: str) -> ChannelUri:
     for key, value in uri.parameters.items():
         _check_parameter(text, key, value)
     return uri
+
+
+@lru_cache(maxsize=_ACCEPTED_MAX)
+def accept_channel(text: str) -> None:
+    """Raise as `check_channel` for a channel that is not valid; the last ones that were are remembered."""
+    check_channel(text)
 
 
 def _check_text(_key: str, _text: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from aerowire.base import arguments
-from aerowire.base.channel_keys import check_channel
+from aerowire.base.channel_keys import accept_channel
 from aerowire.base.errors import ConfigurationError
 from aerowire.base.text import printable
 from aerowire.client.conductor.handlers import AVAILABLE_COUNTER, CLOSE, UNAVAILABLE_COUNTER
@@ -236,7 +236,7 @@ class AeronCommands:
         """Return the stream id; raises for one that is none, and for a channel that is not valid."""
         channel = arguments.text("channel", channel, expected="a channel URI as text, such as 'aeron:ipc'")
         if self._context.validate_channels:
-            check_channel(channel)
+            accept_channel(channel)
         return _whole_number("stream id", stream_id, 32, channel)
 
 

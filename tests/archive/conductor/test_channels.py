@@ -53,7 +53,7 @@ def test_records_a_local_udp_channel_through_a_spy() -> None:
     ],
 )
 def test_recordings_are_the_same_by_stream_and_place(channel: str, key: str) -> None:
-    assert channels.recording_key(7, ChannelUri.parse(channel)) == key
+    assert channels.recording_key(7, channels.recording_place(ChannelUri.parse(channel))) == key
 
 
 def test_responses_have_the_clients_lengths_or_the_archives() -> None:
@@ -71,7 +71,7 @@ def test_responses_have_the_clients_lengths_or_the_archives() -> None:
 
 def test_a_replay_begins_at_its_position() -> None:
     built = channels.replay_channel(
-        ChannelUri.parse("aeron:udp?endpoint=h:2|eos=false|term-length=1m|session-id=9"),
+        "aeron:udp?endpoint=h:2|eos=false|term-length=1m|session-id=9",
         position=65536 * 3 + 64,
         initial_term_id=10,
         term_length=65536,

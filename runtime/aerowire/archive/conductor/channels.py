@@ -7,6 +7,8 @@ Aeron: ArchiveConductor.strippedChannelBuilder, ArchiveConductor.makeKey, Channe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from aerowire.archive.control.control_response_proxy import MESSAGE_LENGTH_MAX
 from aerowire.base import units
@@ -75,6 +77,8 @@ _PLACES: Mapping[str, int] = {key: place for place, key in enumerate(_ORDER)}
 _SOURCE_IDENTITY_LENGTH = 256
 _CHANNELS_LENGTH_MAX = MESSAGE_LENGTH_MAX - RecordingDescriptorDecoder.SBE_BLOCK_LENGTH - _SOURCE_IDENTITY_LENGTH
 _SHOWN_LENGTH = 64
+# Clients ask for the same channels again and again: what was derived from the last of them is kept.
+_DERIVED_MAX = 256
 # What makes two recordings the same, in this order.
 _KEY = ("endpoint", "interface", "control", "session-id", "tags")
 
@@ -111,17 +115,39 @@ def check_listed(stripped: str, original: str, source_identity: str = "") -> Non
         )
 
 
+class RecordedChannel(NamedTuple):
+    """What becomes of a channel that is to be recorded: what is subscribed to, what the catalog has, and the place by which it is known."""
+
+    channel: str
+    stripped: str
+    place: str
+
+
+@lru_cache(maxsize=_DERIVED_MAX)
+def recorded_channel(text: str, source_location: SourceLocation) -> RecordedChannel:
+    """Return what becomes of a client's channel. Raises ChannelError, ConfigurationError."""
+    uri = parse_channel(text)
+    channel, stripped = recording_channel(uri, source_location), stripped_channel(uri)
+    check_listed(stripped, text)
+    return RecordedChannel(channel, stripped, recording_place(uri))
+
+
 def recording_channel(uri: ChannelUri, source_location: SourceLocation) -> str:
     """Return the channel that a recording subscribes to: a spy for a UDP channel of this machine's own publications."""
     stripped = stripped_channel(uri)
     return f"{SPY_PREFIX}:{stripped}" if source_location == SourceLocation.LOCAL and uri.is_udp else stripped
 
 
-def recording_key(stream_id: int, uri: ChannelUri) -> str:
+def recording_key(stream_id: int, place: str) -> str:
     """Return what tells recordings apart: of two with the same key, the second is refused."""
+    return f"{stream_id}:{place}"
+
+
+def recording_place(uri: ChannelUri) -> str:
+    """Return what of a channel tells recordings of a stream apart."""
     given = uri.parameters
     parameters = "|".join([f"{key}={given[key]}" for key in _KEY if key in given])
-    return f"{stream_id}:{uri.media}" + (f"?{parameters}" if parameters else "")
+    return uri.media + (f"?{parameters}" if parameters else "")
 
 
 def response_channel(uri: ChannelUri, *, mtu_length: int, term_length: int, is_sparse: bool, request_image_correlation_id: int) -> str:
@@ -139,11 +165,13 @@ def response_channel(uri: ChannelUri, *, mtu_length: int, term_length: int, is_s
     return _built(uri, {**_stripped(uri), **more})
 
 
-def replay_channel(uri: ChannelUri, *, position: int, initial_term_id: int, term_length: int, mtu_length: int, linger_ns: int) -> str:
+@lru_cache(maxsize=_DERIVED_MAX)
+def replay_channel(text: str, *, position: int, initial_term_id: int, term_length: int, mtu_length: int, linger_ns: int) -> str:
     """Return the channel of a replay, whose stream begins at a position; it lingers so long if it does not say itself how long.
 
-    Raises ConfigurationError for a value that is none.
+    Raises ChannelError, and ConfigurationError for a value that is none.
     """
+    uri = parse_channel(text)
     more = {name.replace("_", "-"): str(value) for name, value in initial_position(position, initial_term_id, term_length).items()}
     more["term-length"] = units.format_size(term_length)
     more["mtu"] = units.format_size(mtu_length)

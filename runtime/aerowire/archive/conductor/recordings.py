@@ -87,7 +87,8 @@ class Recordings:
 
     def stop(self, session: ControlSession, request: archive.StopRecordingRequest) -> None:
         """End the recordings of a channel and stream."""
-        found = self._subscriptions.get(channels.recording_key(request.stream_id, channels.parse_channel(request.channel)))
+        place = channels.recording_place(channels.parse_channel(request.channel))
+        found = self._subscriptions.get(channels.recording_key(request.stream_id, place))
         if found is None:
             raise RequestRefusedError(
                 f"no recording found for streamId={request.stream_id} channel={request.channel}", ArchiveErrorCode.UNKNOWN_SUBSCRIPTION
@@ -162,13 +163,10 @@ class Recordings:
 
     def _subscribe(self, session: ControlSession, request: StartRecording | ExtendRecording) -> RecordingSubscription:
         try:
-            uri = channels.parse_channel(request.channel)
-            channel = channels.recording_channel(uri, request.source_location)
-            stripped = channels.stripped_channel(uri)
-            channels.check_listed(stripped, request.channel)
+            channel, stripped, place = channels.recorded_channel(request.channel, request.source_location)
         except (ChannelError, ConfigurationError) as error:
             raise RequestRefusedError(str(error)) from None
-        key = channels.recording_key(request.stream_id, uri)
+        key = channels.recording_key(request.stream_id, place)
         if key in self._subscriptions:
             raise RequestRefusedError(
                 f"recording exists for streamId={request.stream_id} channel={request.channel}", ArchiveErrorCode.ACTIVE_SUBSCRIPTION

@@ -165,7 +165,7 @@ class Replays:
     def _channel(self, request: Replay, entry: RecordingEntry, plan: ReplayPlan) -> str:
         try:
             return channels.replay_channel(
-                channels.parse_channel(request.channel),
+                request.channel,
                 position=plan.position,
                 initial_term_id=entry.initial_term_id,
                 term_length=entry.term_buffer_length,
