@@ -226,9 +226,11 @@ class ArchiveLaunch(Pending[Archive]):
             self.fail(error)
 
     def _serve_client(self) -> None:
-        """Do the work of driver and client, where nothing else does it yet."""
-        for invoker in invokers_of(self._context, self._connecting.result()):
+        """Do the work of driver and client, where nothing else does it yet, and look for answers."""
+        aeron = self._connecting.result()
+        for invoker in invokers_of(self._context, aeron):
             invoker.invoke()
+        aeron.service()
 
     def _undo(self) -> None:
         """Close what was opened for an archive that will not be."""

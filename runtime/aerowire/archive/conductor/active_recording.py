@@ -85,11 +85,12 @@ class ActiveRecording:
         """Whether the recording has ended, and the catalog says where."""
         return self.state is RecordingState.STOPPED
 
-    def do_work(self) -> int:
-        """Begin once the counter is there; publish the progress."""
-        if self.state is RecordingState.INIT:
-            return self._begin() if self._adding_counter.poll() else 0
-        return self._publish_progress()
+    def begin(self) -> bool:
+        """Begin once the counter is there; return whether the recorder has the recording now, or it has ended."""
+        if not self._adding_counter.is_done:
+            return False
+        self._begin()
+        return True
 
     def stop(self, reason: str) -> None:
         """Let the recording end; its event tells when it has."""
@@ -116,14 +117,14 @@ class ActiveRecording:
         """Give up a recording whose archive ends before the recorder had it."""
         self._adding_counter.abandon()
 
-    def _begin(self) -> int:
+    def _begin(self) -> None:
         try:
             self._counter = self._adding_counter.result()
             self._counter.value = self._join_position
         except Exception as error:  # without a counter nothing can be recorded
             self._core.errors.record(error, key=("position counter", type(error)))
             self._end(self._join_position, f"position counter cannot be added: {error}", ArchiveErrorCode.GENERIC)
-            return 1
+            return
         self._send_signal(self._signal, self._join_position)
         if self._core.recording_events is not None:
             self._core.recording_events.started(
@@ -138,7 +139,6 @@ class ActiveRecording:
             self._end(self._join_position, self._stop_reason or "the image has gone")
         else:
             self._record(self._counter)
-        return 1
 
     def _record(self, counter: Counter) -> None:
         """Lend image and counter to the recorder. The image may go at any time, with its stream or the client."""
@@ -163,7 +163,8 @@ class ActiveRecording:
         self._core.recorder.add(self.native)
         self._go_to(RecordingState.RECORDING, "")
 
-    def _publish_progress(self) -> int:
+    def publish_progress(self) -> int:
+        """Publish how far the recording is written, if that has changed; return how many messages were sent."""
         events, position = self._core.recording_events, self.position
         if events is None or position <= self._progress_position or self.state is not RecordingState.RECORDING:
             return 0

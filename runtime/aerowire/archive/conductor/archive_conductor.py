@@ -6,7 +6,6 @@ What it does is in the operations that it is made of; here they meet. Aeron: Arc
 from __future__ import annotations
 
 import enum
-from functools import partial
 from typing import TYPE_CHECKING
 
 from aerowire.archive.agents.events import RecordingEnded, ReplayStarted
@@ -106,13 +105,14 @@ class ArchiveConductor(Agent):
         self._show_activity(epoch_ms)
         work = self._serve_client()
         work += core.recorder.flush() + core.replayer.flush()
+        # What others have answered goes on BEFORE new requests are looked at: it is what somebody waits for.
         work += self._handle_events()
+        work += self.recordings.do_work()
+        work += core.sessions.do_work()
         if self.stage is ArchiveStage.RUNNING:
             work += self.control_sessions.do_work()
         elif self.stage is ArchiveStage.CLOSING:
             work += self._proceed_closing()
-        work += self.recordings.do_work()
-        work += core.sessions.do_work()
         if work:
             self._sleeper.start_over(awaits_answer=self._awaits_answer)
         return work
@@ -198,7 +198,10 @@ class ArchiveConductor(Agent):
     def _handle_events(self) -> int:
         events: list[AgentEvent] = self.core.agent_events.poll(_EVENTS_PER_CYCLE)
         for event in events:
-            self._attempt(partial(self._on_event, event))
+            try:
+                self._on_event(event)
+            except Exception as error:  # the others are to be heard too
+                self.core.errors.record(error)
         return len(events)
 
     def _on_event(self, event: AgentEvent) -> None:

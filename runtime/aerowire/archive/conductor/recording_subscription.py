@@ -51,6 +51,12 @@ class RecordingSubscription:
         """Id by which clients know it; -1 while the driver has not answered."""
         return -1 if self.subscription is None else self.subscription.registration_id
 
+    @property
+    def has_news(self) -> bool:
+        """Whether the driver is to answer yet, images have come or gone, or the subscription was closed."""
+        subscription = self.subscription
+        return subscription is None or subscription.images is not self._seen or subscription.is_closed
+
     def new_images(self) -> list[Image]:
         """Return the images that have come since the last call."""
         if self.subscription is None:
@@ -66,10 +72,13 @@ class RecordingSubscription:
         """Let an image that is not recorded, or not any more, flow by as long as the subscription is open."""
         self._skipped.append(image)
 
-    def do_work(self) -> int:
+    @property
+    def has_skipped(self) -> bool:
+        """Whether there are images that are not recorded."""
+        return bool(self._skipped)
+
+    def skip_messages(self) -> int:
         """Read what the images that are not recorded bring; return how many bytes."""
-        if not self._skipped:
-            return 0
         self._skipped = [image for image in self._skipped if not image.is_closed]
         return sum(image.block_poll(_ignore, _SKIPPED_LENGTH) for image in self._skipped)
 

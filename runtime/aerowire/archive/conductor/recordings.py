@@ -30,15 +30,18 @@ if TYPE_CHECKING:
 class Recordings:
     """The table of recording subscriptions and of recordings that are being written. The conductor's thread.
 
-    Invariant: a subscription in `_subscriptions` is listed, one in `_leaving` is not and has recordings that are ending.
+    Invariant: a subscription in `_subscriptions` is listed, one in `_leaving` is not and has recordings that are ending. Those of `_asked`
+    wait for the driver, and so do the recordings in `_beginning`, for their counters.
     """
 
     def __init__(self, core: ArchiveCore, deletions: Deletions) -> None:
         self._core = core
         self._deletions = deletions
         self._subscriptions: dict[str, RecordingSubscription] = {}
+        self._asked: set[RecordingSubscription] = set()
         self._leaving: list[RecordingSubscription] = []
         self._active: dict[int, ActiveRecording] = {}
+        self._beginning: dict[int, ActiveRecording] = {}
 
     @property
     def subscriptions(self) -> list[RecordingSubscription]:
@@ -53,9 +56,7 @@ class Recordings:
     @property
     def awaits_driver(self) -> bool:
         """Whether a subscription or the counter of a recording is not there yet."""
-        return any(found.subscription is None for found in self._subscriptions.values()) or any(
-            found.native is None for found in self._active.values()
-        )
+        return bool(self._asked or self._beginning)
 
     def active(self, recording_id: int) -> ActiveRecording | None:
         """Return a recording that is being written, or None."""
@@ -121,17 +122,29 @@ class Recordings:
     def do_work(self) -> int:
         """Answer what the driver has answered, begin with new images, publish the progress, let go of what has ended."""
         work = 0
-        for found in list(self._subscriptions.values()):
+        for found in [found for found in self._subscriptions.values() if found.has_news]:
             work += self._look_at(found)
         for found in self._leaving:
             for image in found.new_images():
                 found.skip(image)
         for found in (*self._subscriptions.values(), *self._leaving):
-            work += found.do_work()
-        for recording in list(self._active.values()):
-            work += recording.do_work()
-            if recording.is_over:
-                self._forget(recording)
+            if found.has_skipped:
+                work += found.skip_messages()
+        if self._beginning:
+            work += self._begin_recordings()
+        if self._core.recording_events is not None:
+            work += sum([recording.publish_progress() for recording in self._active.values()])
+        return work
+
+    def _begin_recordings(self) -> int:
+        """Begin those whose counter is there; one that cannot be written has ended."""
+        work = 0
+        for recording in list(self._beginning.values()):
+            if recording.begin():
+                work += 1
+                del self._beginning[recording.recording_id]
+                if recording.is_over:
+                    self._forget(recording)
         return work
 
     def on_ended(self, ended: RecordingEnded) -> None:
@@ -147,6 +160,7 @@ class Recordings:
         for recording in list(self._active.values()):
             if recording.native is None:
                 recording.abandon()
+                self._beginning.pop(recording.recording_id, None)
                 del self._active[recording.recording_id]
 
     @property
@@ -174,6 +188,7 @@ class Recordings:
         adding = RetriedRequest(lambda: self._core.aeron.async_add_subscription(channel, request.stream_id))
         found = RecordingSubscription(key, channel, stripped, request, session, adding)
         self._subscriptions[key] = found
+        self._asked.add(found)
         return found
 
     def _look_at(self, found: RecordingSubscription) -> int:
@@ -197,6 +212,7 @@ class Recordings:
             return 1
         if found.subscription is None:
             return 0
+        self._asked.discard(found)
         found.session.send_ok(found.request.correlation_id, found.registration_id)
         return 1
 
@@ -219,6 +235,7 @@ class Recordings:
     def _unlist(self, found: RecordingSubscription) -> None:
         if found.is_listed:
             found.is_listed = False
+            self._asked.discard(found)
             del self._subscriptions[found.key]
             if found.recordings:
                 self._leaving.append(found)
@@ -258,6 +275,7 @@ class Recordings:
         else:
             found.recordings.append(recording)
             self._active[entry.recording_id] = recording
+            self._beginning[entry.recording_id] = recording
             self._core.count(self._core.recording_sessions, 1)
             return
         found.skip(image)

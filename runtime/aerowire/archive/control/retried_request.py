@@ -16,7 +16,7 @@ RETRY_INTERVAL_MS = 10
 
 
 class RetriedRequest(Generic[T]):
-    """One addition: `poll` it until it returns what was added."""
+    """One addition: `poll` it until it returns what was added. Its client is serviced elsewhere: a poll does not look for answers."""
 
     def __init__(self, start: Callable[[], Pending[T]]) -> None:
         """`start` sends the command. Raises what it raises."""
@@ -30,7 +30,7 @@ class RetriedRequest(Generic[T]):
             if now_ms < self._retry_ms:
                 return None
             self._pending = self._start()
-        if not self._pending.poll():
+        if not self._pending.is_done:
             return None
         try:
             return self._pending.result()
