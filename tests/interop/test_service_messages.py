@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from aerowire.cluster.service_messages.pending_service_message_tracker import SESSION_HEADER_LENGTH, PendingServiceMessageTracker
+from aerowire.cluster.snapshots.consensus_module_snapshot import PendingMessagesRecord
 from tests.conftest import SEED
 from tests.interop.harness import Java
 
@@ -48,6 +49,11 @@ def test_pending_messages_take_as_many_bytes_as_in_the_official_ring(java: Java,
         elif name == "consume":
             tracker.sweep_follower_messages(min(tracker.log_service_session_id + count, tracker.next_service_session_id - 1))
         else:
-            tracker.load_state(tracker.next_service_session_id, tracker.next_service_session_id - 1, count)
+            number_of_next = tracker.next_service_session_id
+            tracker.load(
+                PendingMessagesRecord(
+                    service_id=3, next_service_session_id=number_of_next, log_service_session_id=number_of_next - 1, capacity=count
+                )
+            )
         assert str(tracker.size) == expected.split()[0], f"line {number}: {command}"
     assert any(int(line.split()[1]) > 100_000 for line in official)

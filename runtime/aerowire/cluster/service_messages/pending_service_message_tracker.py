@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from aerowire.base.errors import ClusterSnapshotError
 from aerowire.cluster.service_messages.ring_lengths import CAPACITY_MAX, RingLengths
 from aerowire.cluster.service_messages.service_session_ids import first_service_session_id
+from aerowire.cluster.snapshots.consensus_module_snapshot import PendingMessagesRecord
 from aerowire.codecs.flyweights.cluster.header import HEADER
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeaderDecoder
 
@@ -60,7 +61,7 @@ class _PendingMessage:
 
 
 class PendingServiceMessageTracker:
-    """One service's pending messages, in order. Changed by all methods but `messages`, `size`, `missed_count` and `verify`.
+    """One service's pending messages, in order. Changed by all methods but `messages` and `record`.
 
     Invariant: `_appended` holds the first messages, which are in the leader's log at increasing positions; `_waiting` the others.
     """
@@ -134,7 +135,7 @@ class PendingServiceMessageTracker:
         self.sweep_leader_messages(commit_position)
         self._waiting.extendleft(reversed(self._appended))
         self._appended.clear()
-        self.reset()
+        self._mark_not_appended()
 
     # Following
 
@@ -146,25 +147,36 @@ class PendingServiceMessageTracker:
             self._ring.remove(message.padding + message.length)
         self._remove_padding()
 
-    # Recovery from a snapshot
+    # Snapshots
 
-    def load_state(self, next_service_session_id: int, log_service_session_id: int, pending_message_capacity: int) -> None:
-        """Begin with the numbers of a snapshot, and without messages. Raises ClusterSnapshotError."""
-        if not 0 <= pending_message_capacity <= CAPACITY_MAX:
-            raise self._wrong(f"0 to {CAPACITY_MAX} bytes of pending messages", f"{pending_message_capacity} bytes")
-        self.next_service_session_id = next_service_session_id
-        self.log_service_session_id = log_service_session_id
+    def record(self) -> PendingMessagesRecord:
+        """Return what a snapshot keeps. The next number is that after the latest in the log where messages are missed."""
+        is_empty = not self._appended and not self._waiting
+        return PendingMessagesRecord(
+            service_id=self.service_id,
+            next_service_session_id=self.log_service_session_id + 1 if is_empty else self.next_service_session_id,
+            log_service_session_id=self.log_service_session_id,
+            capacity=self.size,
+            messages=tuple(self.messages()),
+        )
+
+    def load(self, record: PendingMessagesRecord) -> None:
+        """Go on from what a snapshot has kept. Raises ClusterSnapshotError if the messages are not those that the numbers stand for."""
+        if not 0 <= record.capacity <= CAPACITY_MAX:
+            raise self._wrong(f"0 to {CAPACITY_MAX} bytes of pending messages", f"{record.capacity} bytes")
+        self.next_service_session_id = record.next_service_session_id
+        self.log_service_session_id = record.log_service_session_id
         self._appended.clear()
         self._waiting.clear()
-        self._ring.reset(pending_message_capacity)
+        self._ring.reset(record.capacity)
+        for data in record.messages:
+            if not self._append(bytearray(data)):
+                raise self._wrong(f"at most {CAPACITY_MAX} bytes of pending messages", f"more in message {len(self._waiting)}")
+        self._verify()
+        self._mark_not_appended()
 
-    def append_message(self, message: Buffer) -> None:
-        """Add a message of a snapshot, with its session header. Raises ClusterSnapshotError."""
-        if not self._append(bytearray(message)):
-            raise self._wrong(f"at most {CAPACITY_MAX} bytes of pending messages", f"more in message {len(self._waiting)}")
-
-    def verify(self) -> None:
-        """Check that the numbers of the messages are those between the latest in the log and the next. Raises ClusterSnapshotError."""
+    def _verify(self) -> None:
+        """Check that the numbers of the messages are those between the latest in the log and the next."""
         expected = self.log_service_session_id
         for index, message in enumerate(self._waiting):
             expected += 1
@@ -175,8 +187,8 @@ class PendingServiceMessageTracker:
                 f"the next number {expected + 1} after {len(self._waiting)} pending messages", f"{self.next_service_session_id}"
             )
 
-    def reset(self) -> None:
-        """Mark the messages at the front that were in a log as not appended: a snapshot holds those of a leader."""
+    def _mark_not_appended(self) -> None:
+        """Mark the messages at the front that were in a log as not appended: a snapshot may hold those of a leader."""
         for message in self._waiting:
             if message.append_position == NOT_APPENDED:
                 break
