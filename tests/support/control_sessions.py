@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from aerowire.archive.control.archive_events import ArchiveEvents
-from aerowire.archive.control.authentication import Authenticator
-from aerowire.archive.control.authorisation import ALLOW_ALL, AuthorisationService
 from aerowire.archive.control.control_response_proxy import ControlResponseProxy
 from aerowire.archive.control.control_session import ControlSession
 from aerowire.archive.control.control_session_adapter import ControlSessionAdapter
@@ -17,6 +15,8 @@ from aerowire.archive.control.retried_request import RetriedRequest
 from aerowire.archive.control.session_machine import SessionMachine
 from aerowire.client.handles.waiting import Pending
 from aerowire.codecs.flyweights import archive
+from aerowire.security.authentication import Authenticator
+from aerowire.security.authorisation import ALLOW_ALL, AuthorisationService
 
 PROTOCOL_VERSION = 0x010C00
 

@@ -51,16 +51,16 @@ if TYPE_CHECKING:
     from aerowire.archive.client.replay_merge import MergeState, ReplayMerge
     from aerowire.archive.client.segments import segment_file_base_position
     from aerowire.archive.context import ArchiveContext, ArchiveThreadingMode
-    from aerowire.archive.control.authentication import Authenticator, ChallengeAuthenticator, SessionProxy, SimpleAuthenticator
-    from aerowire.archive.control.authorisation import (
+    from aerowire.codecs.flyweights.archive.enums import RecordingSignal, SourceLocation
+    from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+    from aerowire.security.authentication import Authenticator, ChallengeAuthenticator, SessionProxy, SimpleAuthenticator
+    from aerowire.security.authorisation import (
         ALLOW_ALL,
         DENY_ALL,
         AuthorisationRule,
         AuthorisationService,
         SimpleAuthorisationService,
     )
-    from aerowire.codecs.flyweights.archive.enums import RecordingSignal, SourceLocation
-    from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 
 __all__ = [
     "ALLOW_ALL",
@@ -178,24 +178,24 @@ _MODULES = {
         "ArchiveContext",
         "ArchiveThreadingMode",
     ),
-    "aerowire.archive.control.authentication": (
+    "aerowire.codecs.flyweights.archive.enums": (
+        "RecordingSignal",
+        "SourceLocation",
+    ),
+    "aerowire.codecs.tables.archive_errors": ("ArchiveErrorCode",),
+    "aerowire.security.authentication": (
         "Authenticator",
         "ChallengeAuthenticator",
         "SessionProxy",
         "SimpleAuthenticator",
     ),
-    "aerowire.archive.control.authorisation": (
+    "aerowire.security.authorisation": (
         "ALLOW_ALL",
         "DENY_ALL",
         "AuthorisationRule",
         "AuthorisationService",
         "SimpleAuthorisationService",
     ),
-    "aerowire.codecs.flyweights.archive.enums": (
-        "RecordingSignal",
-        "SourceLocation",
-    ),
-    "aerowire.codecs.tables.archive_errors": ("ArchiveErrorCode",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

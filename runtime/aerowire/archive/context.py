@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.archive.control.suppliers import authenticator_named, authorisation_named
 from aerowire.archive.option_checks import check_options
 from aerowire.base import arguments
 from aerowire.base.directory import default_aeron_dir
@@ -17,12 +16,13 @@ from aerowire.base.event_selection import ARCHIVE_EVENTS
 from aerowire.base.idle import IdleStrategy, idle_strategy
 from aerowire.base.options import resolve_options
 from aerowire.codecs.tables.archive_options import OPTIONS
+from aerowire.security.suppliers import authenticator_named, authorisation_named
 
 if TYPE_CHECKING:
-    from aerowire.archive.control.authentication import Authenticator
-    from aerowire.archive.control.authorisation import AuthorisationService
     from aerowire.client.context import Invoker
     from aerowire.codecs.flyweights.events import ArchiveEventCode
+    from aerowire.security.authentication import Authenticator
+    from aerowire.security.authorisation import AuthorisationService
     from aerowire.system.threads import ThreadFactory
 
 _SCOPE = "archive"

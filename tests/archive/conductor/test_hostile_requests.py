@@ -11,9 +11,9 @@ import pytest
 
 from aerowire.archive import AeronArchive, ArchiveErrorCode, FixedCredentials, ReplicationParams
 from aerowire.archive.client.descriptors import RecordingDescriptor
-from aerowire.archive.control.authentication import Authenticator
 from aerowire.base.errors import RingBufferFullError
 from aerowire.codecs.tables.counters import CounterType
+from aerowire.security.authentication import Authenticator
 from tests.archive.conductor.conftest import CHANNEL, STREAM_ID, Rig
 from tests.archive.conductor.test_recordings import refusal
 from tests.support.processes import free_port

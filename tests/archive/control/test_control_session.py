@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 
-from aerowire.archive.control.authentication import ChallengeAuthenticator, SimpleAuthenticator
 from aerowire.archive.control.control_session import RESPONSES_WAITING_MAX
 from aerowire.archive.control.retried_request import RETRY_INTERVAL_MS, RetriedRequest
 from aerowire.archive.control.session_machine import SessionState
@@ -16,6 +15,7 @@ from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive import ControlResponseCode, RecordingSignal
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.security.authentication import ChallengeAuthenticator, SimpleAuthenticator
 from tests.support.control_sessions import PROTOCOL_VERSION, SessionHost, answered, refused
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from aerowire.archive.control.authorisation import ALLOW_ALL, DENY_ALL, AuthorisationRule, SimpleAuthorisationService
 from aerowire.archive.control.refusals import RequestRefusedError, unknown_recording
 from aerowire.archive.control.request_routes import ROUTES
 from aerowire.archive.control.requests import NULL_VALUE, ExtendRecording, Replay, Replicate, StartRecording
@@ -16,6 +15,7 @@ from aerowire.archive.control.session_machine import SessionState
 from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive import BooleanType, ControlResponseCode, SourceLocation
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+from aerowire.security.authorisation import ALLOW_ALL, DENY_ALL, AuthorisationRule, SimpleAuthorisationService
 from tests.support.control_sessions import MemoryImage, SessionHost
 
 REQUEST = archive.StartPositionRequest(control_session_id=100, correlation_id=9, recording_id=3)

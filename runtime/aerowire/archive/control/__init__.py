@@ -1,1 +1,1 @@
-"""The server's side of control sessions: requests from clients, the states of a session, responses, authentication and authorisation."""
+"""The server's side of control sessions: requests from clients, whether they are permitted, the states of a session, and responses."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from aerowire.archive.control.authentication import Authenticator
     from aerowire.archive.control.control_response_proxy import ControlResponseProxy
     from aerowire.archive.control.cycle_time import CycleTime
     from aerowire.archive.control.retried_request import RetriedRequest
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from aerowire.client.publications.publication import ExclusivePublication
     from aerowire.client.subscriptions.image import Image
     from aerowire.codecs.flyweights.archive import RecordingSignal
+    from aerowire.security.authentication import Authenticator
 
 # Responses that a client may leave unread: more than its term takes, and a bound for what it makes the archive keep.
 RESPONSES_WAITING_MAX = 4096

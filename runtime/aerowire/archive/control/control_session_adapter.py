@@ -24,7 +24,6 @@ from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 
 if TYPE_CHECKING:
     from aerowire.archive.control.archive_events import ArchiveEvents
-    from aerowire.archive.control.authorisation import AuthorisationService
     from aerowire.archive.control.control_session import ControlSession
     from aerowire.archive.control.cycle_time import CycleTime
     from aerowire.archive.control.operations import ArchiveOperations
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from aerowire.archive.control.request_routes import Route
     from aerowire.client.subscriptions.header import Header
     from aerowire.client.subscriptions.image import Image
+    from aerowire.security.authorisation import AuthorisationService
 
 # Notes an error or a text; those of one key are one entry of the error log.
 Report = Callable[[BaseException | str, Hashable], object]

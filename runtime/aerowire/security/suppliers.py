@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any, TypeVar
 
-from aerowire.archive.control.authentication import Authenticator
-from aerowire.archive.control.authorisation import ALLOW_ALL, DENY_ALL, AuthorisationService
 from aerowire.base.errors import ConfigurationError
+from aerowire.security.authentication import Authenticator
+from aerowire.security.authorisation import ALLOW_ALL, DENY_ALL, AuthorisationService
 
 T = TypeVar("T")
 
