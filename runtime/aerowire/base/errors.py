@@ -172,6 +172,14 @@ class RecordingLogError(AerowireError):
     """A recording log has no such entry, or may not have it."""
 
 
+class ClusterServiceError(AerowireError):
+    """A service container cannot do what the consensus module, the log or its service asks of it."""
+
+
+class ServiceCallError(ClusterServiceError):
+    """A service made a call that is not allowed at that point."""
+
+
 class ClusterSnapshotError(AerowireError):
     """A snapshot of a cluster is damaged, is not of the kind that was expected, or could not be written."""
 
