@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Self
 from aerowire.archive.client.async_connect import AsyncConnect, Connected
 from aerowire.archive.client.composite_commands import CompositeCommands
 from aerowire.archive.client.context import ArchiveClientContext
-from aerowire.archive.client.control_session import SessionState, wait_for_result
+from aerowire.archive.client.control_session import SessionState
 from aerowire.archive.client.event_commands import EventCommands
 from aerowire.archive.client.segment_commands import SegmentCommands
 from aerowire.archive.client.steps import Steps
+from aerowire.archive.client.waiting import wait_for_result
 from aerowire.base.errors import ArchiveConnectionError
 from aerowire.base.units import INT64_MAX
 from aerowire.recordings.versions import version_text

@@ -8,32 +8,31 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from aerowire.archive.client.context import is_response_channel
-from aerowire.archive.client.control_session import ControlSession, run_invokers
+from aerowire.archive.client.control_session import ControlSession
+from aerowire.archive.client.opening import add, connect_client
 from aerowire.archive.client.parameters import NULL_VALUE
 from aerowire.archive.client.requests import Exchange
 from aerowire.archive.client.steps import Steps
+from aerowire.archive.client.waiting import run_invokers
 from aerowire.archive.protocol_version import PROTOCOL_VERSION, PROTOCOL_VERSION_WITH_ARCHIVE_ID
-from aerowire.base.errors import AerowireError, ArchiveConnectionError, ArchiveTimeoutError, RegistrationError
+from aerowire.base.errors import AerowireError, ArchiveConnectionError, ArchiveTimeoutError
 from aerowire.base.version import VERSION
-from aerowire.client.aeron import Aeron
 from aerowire.codecs.flyweights.archive.messages.archive_id_request import ArchiveIdRequest
 from aerowire.codecs.flyweights.archive.messages.auth_connect_request import AuthConnectRequest
 from aerowire.codecs.flyweights.archive.messages.challenge import Challenge
 from aerowire.codecs.flyweights.archive.messages.challenge_response import ChallengeResponse
-from aerowire.codecs.tables.errors import ErrorCode
 
 if TYPE_CHECKING:
     from aerowire.archive.client.aeron_archive import AeronArchive
     from aerowire.archive.client.archive_proxy import Message
     from aerowire.archive.client.context import ConcludedArchiveContext
+    from aerowire.client.aeron import Aeron
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.subscriptions.subscription import Subscription
     from aerowire.codecs.flyweights.archive.messages.control_response import ControlResponse
-
-T = TypeVar("T")
 
 DEFAULT_CLIENT_NAME: Final = "archive-client"
 
@@ -116,23 +115,8 @@ class AsyncConnect(Steps["AeronArchive"]):
 
     def _connect_client(self, opened: ExitStack) -> Generator[Pending[Any] | None, Any, Aeron]:
         context = self._context
-        connecting = Aeron.async_connect(
-            context.aeron_dir,
-            client_name=context.client_name or DEFAULT_CLIENT_NAME,
-            properties=context.properties,
-            environ=context.environ,
-            ports=context.ports,
-        )
-        try:
-            while not connecting.poll():
-                self.problem = connecting.problem
-                yield None
-        except BaseException:
-            connecting.abandon()
-            raise
-        self._aeron = aeron = connecting.result()
+        self._aeron = aeron = yield from connect_client(context, context.client_name or DEFAULT_CLIENT_NAME, self._report)
         opened.callback(aeron.close)
-        self.problem = None
         return aeron
 
     def _open_channels(self, aeron: Aeron, opened: ExitStack) -> Generator[Pending[Any] | None, Any, ControlSession]:
@@ -145,28 +129,20 @@ class AsyncConnect(Steps["AeronArchive"]):
             session_id = yield aeron.async_next_session_id(context.control_request_stream_id)
             requests.parameters["session-id"] = responses.parameters["session-id"] = str(session_id)
         self.state = ConnectState.AWAIT_SUBSCRIPTION
-        subscription = yield from self._add(lambda: aeron.async_add_subscription(str(responses), context.control_response_stream_id))
+        subscription = yield from add(
+            lambda: aeron.async_add_subscription(str(responses), context.control_response_stream_id), self._report
+        )
         opened.callback(subscription.close)
         if by_response_channel:
             requests.parameters["response-correlation-id"] = str(subscription.registration_id)
         self.state = ConnectState.AWAIT_PUBLICATION
-        publication = yield from self._add(lambda: aeron.async_add_exclusive_publication(str(requests), context.control_request_stream_id))
+        publication = yield from add(
+            lambda: aeron.async_add_exclusive_publication(str(requests), context.control_request_stream_id), self._report
+        )
         opened.callback(publication.close)
         session = ControlSession(context, aeron, publication, subscription)
         opened.callback(session.close)
         return session
-
-    def _add(self, start: Callable[[], Pending[T]]) -> Generator[Pending[Any] | None, Any, T]:
-        """Have the driver add something; what it refuses for the time being is asked for again."""
-        while True:
-            try:
-                added: T = yield start()
-                return added
-            except RegistrationError as error:
-                if error.error_code != ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
-                    raise
-                self.problem = error
-                yield None
 
     def _open_session(self, session: ControlSession) -> Generator[Pending[Any] | None, Any, ControlResponse]:
         context, supplier = self._context, self._context.credentials_supplier
@@ -228,6 +204,9 @@ class AsyncConnect(Steps["AeronArchive"]):
             yield None
 
     # ---- below: helpers
+
+    def _report(self, problem: AerowireError | None) -> None:
+        self.problem = problem
 
     def _now_ns(self) -> int:
         clock = self._context.ports.clock if self._aeron is None else self._aeron.context.clock

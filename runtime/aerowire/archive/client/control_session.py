@@ -16,8 +16,9 @@ from aerowire.archive.client.descriptors import RecordingDescriptor, RecordingSi
 from aerowire.archive.client.parameters import NULL_VALUE
 from aerowire.archive.client.requests import ArchiveRequest, Ticket, unrequested
 from aerowire.archive.client.steps import Steps
+from aerowire.archive.client.waiting import run_invokers, wait_for_result
 from aerowire.base.errors import AerowireError, ArchiveConnectionError, ArchiveError, ArchiveTimeoutError, ClosedError
-from aerowire.client.handles.waiting import Pending, wait_for
+from aerowire.client.handles.waiting import Pending
 from aerowire.codecs.flyweights.archive.enums import ControlResponseCode
 from aerowire.codecs.flyweights.archive.messages import challenge as challenges
 from aerowire.codecs.flyweights.archive.messages import control_response as answers
@@ -389,31 +390,3 @@ class ControlSession:
             correlation_id=request.correlation_id,
             recording_id=request.recording_id,
         )
-
-
-def run_invokers(context: ConcludedArchiveContext, aeron: Aeron) -> None:
-    """Do the work of an archive, a driver and a client that have no threads of their own."""
-    for invoker in (context.agent_invoker, aeron.context.driver_agent_invoker, aeron.conductor_agent_invoker):
-        if invoker is not None:
-            invoker.invoke()
-
-
-def wait_for_result(pending: Pending[T], context: ConcludedArchiveContext, *, progress: Callable[[], int] = lambda: 0) -> T:
-    """Poll until an operation is done, and return its result; a signal gives it up.
-
-    Between polls the context's idle strategy idles, unless what `progress` returns has grown: there may be more to read.
-    """
-    strategy, seen = context.idle_strategy, progress()
-    strategy.start_over()
-
-    def idle(_work: int) -> None:
-        nonlocal seen
-        before, seen = seen, progress()
-        strategy(seen - before)
-
-    try:
-        wait_for(pending.poll, None, idle=idle, waiting=context.ports.waiting)
-    except BaseException:
-        pending.abandon()
-        raise
-    return pending.result()

@@ -1,0 +1,55 @@
+"""How a client of an archive or a cluster waits, and does the work of what has no threads of its own meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from aerowire.client.handles.waiting import Pending, wait_for
+
+if TYPE_CHECKING:
+    from aerowire.base.idle import IdleStrategy
+    from aerowire.client.aeron import Aeron
+    from aerowire.client.context import Invoker
+    from aerowire.system.ports import Ports
+
+T = TypeVar("T")
+
+
+class WaitingOptions(Protocol):
+    """The options that say how a client waits."""
+
+    @property
+    def agent_invoker(self) -> Invoker | None: ...
+    @property
+    def idle_strategy(self) -> IdleStrategy: ...
+    @property
+    def ports(self) -> Ports: ...
+
+
+def run_invokers(options: WaitingOptions, aeron: Aeron) -> None:
+    """Do the work of an archive, a driver and a client that have no threads of their own."""
+    for invoker in (options.agent_invoker, aeron.context.driver_agent_invoker, aeron.conductor_agent_invoker):
+        if invoker is not None:
+            invoker.invoke()
+
+
+def wait_for_result(pending: Pending[T], options: WaitingOptions, *, progress: Callable[[], int] = lambda: 0) -> T:
+    """Poll until an operation is done, and return its result; a signal gives it up.
+
+    Between polls the idle strategy idles, unless what `progress` returns has grown: there may be more to read.
+    """
+    strategy, seen = options.idle_strategy, progress()
+    strategy.start_over()
+
+    def idle(_work: int) -> None:
+        nonlocal seen
+        before, seen = seen, progress()
+        strategy(seen - before)
+
+    try:
+        wait_for(pending.poll, None, idle=idle, waiting=options.ports.waiting)
+    except BaseException:
+        pending.abandon()
+        raise
+    return pending.result()
