@@ -44,7 +44,7 @@ cdef class BufferClaim:
             view.obj = None
             raise BufferError("nothing is claimed: try_claim() failed, or the claim is committed or aborted")
         self._shape[0] = self._length
-        view.buf = self._frame + DATA_HEADER_LENGTH
+        view.buf = self._body
         view.obj = self
         view.len = self._length
         view.itemsize = 1
@@ -143,7 +143,7 @@ cdef class BufferClaim:
         try:
             if begin < 0 or view.len > self._length or begin > self._length - view.len:
                 raise ValueError(f"{view.len} bytes at {begin} do not fit into a claim of {self._length}")
-            memcpy(self._frame + DATA_HEADER_LENGTH + begin, view.buf, view.len)
+            memcpy(self._body + begin, view.buf, view.len)
         finally:
             PyBuffer_Release(&view)
 
@@ -158,6 +158,11 @@ cdef class BufferClaim:
         self.require_open()
         claim_abort(self._frame)
         self.finish()
+
+    cdef void put_prefix(self, const uint8_t* prefix, int32_t length) noexcept:
+        memcpy(self._body, prefix, length)
+        self._body += length
+        self._length -= length
 
     cdef int require_open(self) except -1:
         if self._frame is NULL:
@@ -182,6 +187,7 @@ cdef class BufferClaim:
 cdef BufferClaim new_claim(uint8_t* frame, int64_t result, int32_t length, Handle publication):
     cdef BufferClaim claim = BufferClaim.__new__(BufferClaim)
     claim._frame = frame
+    claim._body = NULL if frame is NULL else frame + DATA_HEADER_LENGTH
     claim._result = result
     claim._length = length
     claim._publication = publication
