@@ -168,6 +168,22 @@ class ClusterFileError(AerowireError):
     """A file in a cluster member's directory is damaged, missing, or not of a version that can be read."""
 
 
+class ClusterError(AerowireError):
+    """A cluster refused a client, or a session with one has ended; also the root of such errors."""
+
+
+class ClusterAuthenticationError(ClusterError):
+    """A cluster rejected a client's credentials."""
+
+
+class ClusterTimeoutError(ClusterError, TimeoutError):
+    """A cluster could not be connected to in time, or was without a leader for too long."""
+
+
+class ClusterConnectionError(ClusterError, ConnectionError):
+    """There is no session with the cluster any more."""
+
+
 class RecordingLogError(AerowireError):
     """A recording log has no such entry, or may not have it."""
 

@@ -16,3 +16,45 @@ which effects of one decision happen:
 
 What an effect's result changes is decided by the machine alone: an agent that cannot carry an effect out says so, and decides nothing.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerowire.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from aerowire.archive.client.credentials import CredentialsSupplier, FixedCredentials
+    from aerowire.cluster.client.aeron_cluster import AeronCluster
+    from aerowire.cluster.client.async_connect import AsyncConnect, ConnectState
+    from aerowire.cluster.client.client_state import ClusterState
+    from aerowire.cluster.client.context import ClusterClientContext
+    from aerowire.cluster.client.listeners import ControlledEgressListener, EgressListener, ExtensionMessage
+    from aerowire.cluster.client.session_ingress import SESSION_HEADER_LENGTH, IngressSessionDecorator
+
+__all__ = [
+    "SESSION_HEADER_LENGTH",
+    "AeronCluster",
+    "AsyncConnect",
+    "ClusterClientContext",
+    "ClusterState",
+    "ConnectState",
+    "ControlledEgressListener",
+    "CredentialsSupplier",
+    "EgressListener",
+    "ExtensionMessage",
+    "FixedCredentials",
+    "IngressSessionDecorator",
+]
+
+_MODULES = {
+    "aerowire.archive.client.credentials": ("CredentialsSupplier", "FixedCredentials"),
+    "aerowire.cluster.client.aeron_cluster": ("AeronCluster",),
+    "aerowire.cluster.client.async_connect": ("AsyncConnect", "ConnectState"),
+    "aerowire.cluster.client.client_state": ("ClusterState",),
+    "aerowire.cluster.client.context": ("ClusterClientContext",),
+    "aerowire.cluster.client.listeners": ("ControlledEgressListener", "EgressListener", "ExtensionMessage"),
+    "aerowire.cluster.client.session_ingress": ("SESSION_HEADER_LENGTH", "IngressSessionDecorator"),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

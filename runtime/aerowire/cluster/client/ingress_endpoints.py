@@ -1,0 +1,25 @@
+"""Ingress endpoints of a cluster's members as text: `id=host:port,...`. Aeron: AeronCluster.parseIngressEndpoints."""
+
+from __future__ import annotations
+
+from aerowire.base.errors import ConfigurationError
+
+# More members than any cluster has: what names more of them is no list of members.
+MEMBERS_MAX = 64
+
+
+def parse_ingress_endpoints(text: str) -> dict[int, str]:
+    """Return member id -> endpoint, in the order of the text. Raises ConfigurationError for a text of another form."""
+    found: dict[int, str] = {}
+    for part in text.split(","):
+        name, separator, endpoint = part.partition("=")
+        if not separator or not name.strip().isdecimal() or not name.isascii() or not endpoint.strip():
+            raise _malformed(text, repr(part))
+        found[int(name)] = endpoint.strip()
+        if len(found) > MEMBERS_MAX:
+            raise _malformed(text[:64] + "...", f"more than {MEMBERS_MAX} members")
+    return found
+
+
+def _malformed(text: str, actual: str) -> ConfigurationError:
+    return ConfigurationError("ingress endpoints are malformed", where=repr(text), expected="member-id=host:port,...", actual=actual)
