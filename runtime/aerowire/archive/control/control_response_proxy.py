@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 from aerowire.client.publications.publication import CLOSED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
 from aerowire.codecs.flyweights.archive import (
     Challenge,
-    ControlResponse,
     ControlResponseCode,
     ControlResponseDecoder,
     Ping,
@@ -61,6 +60,14 @@ _FAILURES = {
     MAX_POSITION_EXCEEDED: SendResult.AT_MAX_POSITION,
 }
 
+# A message header, the fields of ControlResponse, and the length of its text.
+_RESPONSE = Struct("<HHHHqqqiiI")
+_RESPONSE_HEADER = (
+    ControlResponseDecoder.SBE_BLOCK_LENGTH,
+    ControlResponseDecoder.SBE_TEMPLATE_ID,
+    ControlResponseDecoder.SBE_SCHEMA_ID,
+    ControlResponseDecoder.SBE_SCHEMA_VERSION,
+)
 _DESCRIPTOR_HEAD = Struct("<HHHHqq")
 _DESCRIPTOR_HEADER = (
     RecordingDescriptorDecoder.SBE_BLOCK_LENGTH,
@@ -79,14 +86,9 @@ class ControlResponseProxy:
 
     def response(self, session_id: int, correlation_id: int, relevant_id: int, code: ControlResponseCode, error_message: str = "") -> bytes:
         """Return the response to a request."""
-        return ControlResponse(
-            control_session_id=session_id,
-            correlation_id=correlation_id,
-            relevant_id=relevant_id,
-            code=code,
-            version=self._protocol_version,
-            error_message=_ascii(error_message)[:_ERROR_MESSAGE_LENGTH_MAX],
-        ).encode()
+        text = _ascii(error_message)[:_ERROR_MESSAGE_LENGTH_MAX].encode("ascii", "surrogateescape") if error_message else b""
+        fields = session_id, correlation_id, relevant_id, code, self._protocol_version, len(text)
+        return _RESPONSE.pack(*_RESPONSE_HEADER, *fields) + text
 
     def challenge(self, session_id: int, correlation_id: int, encoded_challenge: bytes) -> bytes:
         """Return a challenge; its version is left out, as officially."""
