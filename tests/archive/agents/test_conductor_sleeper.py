@@ -128,3 +128,19 @@ def test_an_image_that_goes_ends_it_only_while_it_is_open(client: Aeron) -> None
     publication.close()
     sleep.sleeper.sleep(1_000_000)
     assert sleep.sleeper.take_slept_ns() >= 1_000_000
+
+
+def test_news_is_what_would_end_a_sleep(client: Aeron) -> None:
+    sleep = Sleep()
+    with client.add_subscription(CHANNEL, 9) as subscription, client.add_exclusive_publication(CHANNEL, 9) as publication:
+        wait_until(lambda: publication.is_connected and subscription.images, "no image")
+        sleep.sleeper.watch(subscription.images)
+        assert not sleep.sleeper.has_news()
+        sleep.say(64)
+        assert sleep.sleeper.has_news()
+        assert sleep.sleeper.has_answers()
+        for _ in range(2):
+            assert not sleep.sleeper.has_news()
+            assert publication.offer(b"request") > 0
+            assert sleep.sleeper.has_news()
+            assert subscription.poll(lambda *_: None, 10) == 1

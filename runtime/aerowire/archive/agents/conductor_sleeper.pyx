@@ -72,6 +72,11 @@ cdef class ConductorSleeper:
         self._answers_seen = tail
         return is_new
 
+    def has_news(self) -> bool:
+        """Return whether something has happened that would end a sleep. The conductor's thread."""
+        self._note_frames()
+        return self._has_work()
+
     def sleep(self, int64_t timeout_ns):
         """Idle until there is work or the time is over; without time once, whatever there is."""
         cdef int64_t began_ns

@@ -43,6 +43,8 @@ _LOOK_INTERVAL_NS = 100_000_000
 _ANSWER_INTERVAL_NS = 1_000_000
 # While recordings are copied, it looks whether they have come to their end; more often it would take the processor from the copies.
 _COPY_INTERVAL_NS = 5_000_000
+# For so long after a cycle that has left nothing undone, there is nothing to do but what is new: less than any time limit's accuracy.
+_PAUSE_NS = 1_000_000
 
 
 class ArchiveStage(enum.Enum):
@@ -80,6 +82,7 @@ class ArchiveConductor(Agent):
         self._sleeper = sleeper
         self._handled = 0  # messages of the driver, in the last cycle that looked for them
         self._mark_file_deadline_ms = 0
+        self._pause_end_ns = 0
         self._subscriptions = subscriptions
         tokens = ReplayTokens(core.ports.secrets.u64, core.context.connect_timeout_ns)
         deletions = Deletions(core)
@@ -99,23 +102,37 @@ class ArchiveConductor(Agent):
 
     def do_work(self, now_ns: int, epoch_ms: int, /) -> int:
         """Do what there is to do, without blocking; return how much that was."""
-        core = self.core
-        core.time.update(now_ns, epoch_ms)
+        if now_ns < self._pause_end_ns and self.stage is ArchiveStage.RUNNING and not self._sleeper.has_news():
+            return 0
+        self._pause_end_ns = 0
+        self.core.time.update(now_ns, epoch_ms)
+        is_answered = self._sleeper.has_answers()
+        if is_answered or self.core.agent_events.is_pending():  # FIRST what others have answered: a client waits for that longer
+            work = self._go_on(is_answered=is_answered) + self._serve_requests()
+        else:
+            work = self._serve_requests() + self._go_on(is_answered=is_answered)
         self._duty_cycle.measure(now_ns, self._sleeper.take_slept_ns())
         self._show_activity(epoch_ms)
-        work = self._serve_client()
-        work += core.recorder.flush() + core.replayer.flush()
-        # What others have answered goes on BEFORE new requests are looked at: it is what somebody waits for.
-        work += self._handle_events()
-        work += self.recordings.do_work()
-        work += core.sessions.do_work()
-        if self.stage is ArchiveStage.RUNNING:
-            work += self.control_sessions.do_work()
-        elif self.stage is ArchiveStage.CLOSING:
-            work += self._proceed_closing()
         if work:
             self._sleeper.start_over(awaits_answer=self._awaits_answer)
+        if not self._has_more:
+            self._pause_end_ns = now_ns + _PAUSE_NS
         return work
+
+    def _serve_requests(self) -> int:
+        """Serve the clients, or bring the archive to its end."""
+        if self.stage is ArchiveStage.RUNNING:
+            return self.control_sessions.do_work()
+        return self._proceed_closing() if self.stage is ArchiveStage.CLOSING else 0
+
+    def _go_on(self, *, is_answered: bool) -> int:
+        """Go on with what clients have asked for, as far as the driver and the agents have answered."""
+        core = self.core
+        work = self._serve_client(is_answered=is_answered)
+        work += core.recorder.flush() + core.replayer.flush()
+        work += self._handle_events()
+        work += self.recordings.do_work()
+        return work + core.sessions.do_work()
 
     def next_deadline_ns(self) -> int:
         """Return when there is work although none of what wakes the conductor happens: agent events, requests, the driver's answers."""
@@ -143,6 +160,11 @@ class ArchiveConductor(Agent):
             or (core.recording_events is not None and self.recordings.has_active)
             or self.control_sessions.has_unsent
         )
+
+    @property
+    def _has_more(self) -> bool:
+        """Whether the next cycle has work although nothing new has happened."""
+        return self._is_busy or self._handled > 0 or self.control_sessions.is_connecting or self.recordings.has_skipped
 
     def request_close(self) -> None:
         """Let recordings and replays end; the stage tells when all is closed. Any thread."""
@@ -176,7 +198,7 @@ class ArchiveConductor(Agent):
         self.close()
         return 1
 
-    def _serve_client(self) -> int:
+    def _serve_client(self, *, is_answered: bool) -> int:
         """Do the work of driver and client, where it is to be done here; an archive ends when its client has."""
         if self.core.aeron.is_closed:
             if self.stage is ArchiveStage.RUNNING:
@@ -187,7 +209,7 @@ class ArchiveConductor(Agent):
             work = 0
             for invoker in self._invokers:
                 work += invoker.invoke()
-            if self._sleeper.has_answers() or self._handled:  # what was handled last may not have been all
+            if is_answered or self._handled:  # what was handled last may not have been all
                 self._handled = self.core.aeron.service()
                 work += self._handled
             return work

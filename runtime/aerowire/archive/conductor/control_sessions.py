@@ -55,6 +55,8 @@ class ControlSessions:
         self._proxy = ControlResponseProxy(core.events, PROTOCOL_VERSION)
         self._next_session_id = core.ports.random.below(_FIRST_SESSION_ID_MAX)
         self._tokens = tokens
+        self.is_connecting = False
+        """Whether a client is on its way to a session that waits for requests."""
         self.adapter = ControlSessionAdapter(
             operations, self.connect, core.context.authorisation, tokens, core.time, core.events, self._report
         )
@@ -64,11 +66,6 @@ class ControlSessions:
         """Return an id for a session or a replication."""
         found, self._next_session_id = self._next_session_id, self._next_session_id + 1
         return found
-
-    @property
-    def is_connecting(self) -> bool:
-        """Whether a client is on its way to a session that waits for requests."""
-        return any(session.state not in _WAITING_STATES for session in self.adapter.sessions)
 
     @property
     def has_unsent(self) -> bool:
@@ -82,6 +79,7 @@ class ControlSessions:
         for subscription, assembler in zip(self._subscriptions, self._assemblers, strict=True):
             work += subscription.poll(assembler, _FRAGMENT_LIMIT)
         work += self._tokens.expire(self._core.time.now_ns)
+        self.is_connecting = False
         for session in self.adapter.sessions:
             try:
                 work += session.do_work()
@@ -90,6 +88,8 @@ class ControlSessions:
             if session.is_done:
                 self._close(session)
                 work += 1
+            elif session.state not in _WAITING_STATES:
+                self.is_connecting = True
         return work
 
     def connect(self, image: Image, request: AuthConnectRequest) -> ControlSession:
@@ -160,8 +160,8 @@ class ControlSessions:
 
     def _look_at_images(self) -> None:
         """Notice images that have come or gone."""
-        for subscription, before in zip(self._subscriptions, self._seen, strict=True):
-            if subscription.images is not before:
+        for index, subscription in enumerate(self._subscriptions):
+            if subscription.images is not self._seen[index]:
                 self._change_images([subscription.images for subscription in self._subscriptions])
                 return
 

@@ -42,6 +42,8 @@ class Recordings:
         self._leaving: list[RecordingSubscription] = []
         self._active: dict[int, ActiveRecording] = {}
         self._beginning: dict[int, ActiveRecording] = {}
+        self.has_skipped = False
+        """Whether there are images that are not recorded, and flow by."""
 
     @property
     def subscriptions(self) -> list[RecordingSubscription]:
@@ -127,8 +129,10 @@ class Recordings:
         for found in self._leaving:
             for image in found.new_images():
                 found.skip(image)
+        self.has_skipped = False
         for found in (*self._subscriptions.values(), *self._leaving):
             if found.has_skipped:
+                self.has_skipped = True
                 work += found.skip_messages()
         if self._beginning:
             work += self._begin_recordings()
