@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from aerowire.cluster.client.client_state import ClusterState
     from aerowire.cluster.client.context import ClusterClientContext
     from aerowire.cluster.client.listeners import ControlledEgressListener, EgressListener, ExtensionMessage
+    from aerowire.cluster.client.reconnecting_cluster import ReconnectingCluster, ReconnectState
+    from aerowire.cluster.client.requests_in_flight import InDoubt
     from aerowire.cluster.client.session_ingress import SESSION_HEADER_LENGTH, IngressSessionDecorator
 
 __all__ = [
@@ -44,7 +46,10 @@ __all__ = [
     "EgressListener",
     "ExtensionMessage",
     "FixedCredentials",
+    "InDoubt",
     "IngressSessionDecorator",
+    "ReconnectState",
+    "ReconnectingCluster",
 ]
 
 _MODULES = {
@@ -54,6 +59,8 @@ _MODULES = {
     "aerowire.cluster.client.client_state": ("ClusterState",),
     "aerowire.cluster.client.context": ("ClusterClientContext",),
     "aerowire.cluster.client.listeners": ("ControlledEgressListener", "EgressListener", "ExtensionMessage"),
+    "aerowire.cluster.client.reconnecting_cluster": ("ReconnectState", "ReconnectingCluster"),
+    "aerowire.cluster.client.requests_in_flight": ("InDoubt",),
     "aerowire.cluster.client.session_ingress": ("SESSION_HEADER_LENGTH", "IngressSessionDecorator"),
 }
 

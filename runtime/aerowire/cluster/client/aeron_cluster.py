@@ -356,7 +356,7 @@ class AeronCluster(SessionIngress):
         return 1
 
     def _is_egress_over(self) -> bool:
-        """Return whether the leader has closed the egress, or is gone. A close is seen at once, and not after the image's liveness timeout."""
+        """Return whether the leader has closed the egress, which shows before its image ends, or is gone."""
         return self._egress_image.is_closed or self._egress_image.is_end_of_stream
 
     def _release_leader(self, leadership_term_id: int | None = None) -> None:
