@@ -10,15 +10,14 @@ async with aio.connect() as aeron, connect_archive(aeron, control_request_channe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial, update_wrapper
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
-from aerowire.aio.handles import watch_image
+from aerowire.aio.arrivals import Arrivals
 from aerowire.aio.opening import Opening
 from aerowire.aio.publication import AsyncExclusivePublication, AsyncPublication
-from aerowire.aio.waiting import Waiters
 from aerowire.archive import AeronArchive, ReplayParams
 from aerowire.base.errors import ConfigurationError
 
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-# The longest sleep between two polls: answers of the driver and deadlines come without a message, and wake nothing.
-LOOK_AGAIN_S = 2e-3
 
 
 def connect_archive(aeron: AsyncAeron, context: ArchiveClientContext | None = None, **options: object) -> Opening[AsyncAeronArchive]:
@@ -98,7 +94,7 @@ class AsyncAeronArchive:
     def __init__(self, aeron: AsyncAeron, client: AeronArchive) -> None:
         self._aeron = aeron
         self._client = client
-        self._news = _News(aeron)
+        self._arrivals = Arrivals(aeron)
 
     start_recording = _awaited(AeronArchive.async_start_recording)
     extend_recording = _awaited(AeronArchive.async_extend_recording)
@@ -229,7 +225,7 @@ class AsyncAeronArchive:
 
     async def wait(self, pending: Pending[T]) -> T:
         """Wait for the result of anything that `client` has started, and return it. Cancelled, it is given up."""
-        return await self._news.wait(pending, self._client)
+        return await self._arrivals.wait(pending, self._images)
 
     async def error_response(self) -> ArchiveError:
         """Wait for the next error that answers no request, of a replay or a replication, or for the end of the session; return it."""
@@ -237,12 +233,12 @@ class AsyncAeronArchive:
             error = self._client.poll_for_error_response()
             if error is not None:
                 return error
-            await self._news.come(self._client)
+            await self._arrivals.come(self._images())
 
     async def close(self) -> None:
         """Close the session. Requests that are waited for fail. A second call does nothing."""
         self._client.close()
-        self._news.close()
+        self._arrivals.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -250,49 +246,16 @@ class AsyncAeronArchive:
     async def __aexit__(self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         await self.close()
 
+    def _images(self) -> Iterable[Image]:
+        return self._client.response_subscription.images
+
     def __repr__(self) -> str:
         return f"AsyncAeronArchive({self._client!r})"
 
     @classmethod
     async def _connect(cls, aeron: AsyncAeron, context: ArchiveClientContext | None, options: dict[str, object]) -> AsyncAeronArchive:
-        news = _News(aeron)
+        arrivals = Arrivals(aeron)
         try:
-            return cls(aeron, await news.wait(AeronArchive.async_connect(context, **options), None))
+            return cls(aeron, await arrivals.wait(AeronArchive.async_connect(context, **options)))
         finally:
-            news.close()
-
-
-class _News:
-    """What tasks wait for that poll a session: its responses, and the time."""
-
-    def __init__(self, aeron: AsyncAeron) -> None:
-        self._aeron = aeron
-        self._waiters = Waiters(aeron._loop)
-        self._watch: int | None = aeron._watching.add(self._waiters.wake)
-
-    async def wait(self, pending: Pending[T], client: AeronArchive | None) -> T:
-        try:
-            while not pending.poll():
-                await self.come(client)
-        except BaseException:
-            pending.abandon()  # the answer may have come together with a cancellation
-            raise
-        self._waiters.wake()  # the look may have taken the answers of others who wait
-        return pending.result()
-
-    async def come(self, client: AeronArchive | None) -> None:
-        """Wait until the archive has said something, at most for LOOK_AGAIN_S."""
-        if client is not None and self._watch is not None:
-            for image in client.response_subscription.images:
-                watch_image(self._aeron._watching.watcher, self._watch, image)
-        timer = self._aeron._loop.call_later(LOOK_AGAIN_S, self._waiters.wake)
-        try:
-            await self._waiters.wait()
-        finally:
-            timer.cancel()
-
-    def close(self) -> None:
-        if self._watch is not None:
-            self._aeron._watching.remove(self._watch)
-            self._watch = None
-        self._waiters.wake()
+            arrivals.close()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.client.async_connect import AsyncConnect, ConnectState
     from aerowire.cluster.client.client_state import ClusterState
     from aerowire.cluster.client.context import ClusterClientContext
-    from aerowire.cluster.client.listeners import ControlledEgressListener, EgressListener, ExtensionMessage
+    from aerowire.cluster.client.listeners import ControlledEgressListener, EgressListener, EventListener, ExtensionMessage
     from aerowire.cluster.client.reconnecting_cluster import ReconnectingCluster, ReconnectState
     from aerowire.cluster.client.requests_in_flight import InDoubt
     from aerowire.cluster.client.session_ingress import SESSION_HEADER_LENGTH, IngressSessionDecorator
@@ -44,6 +44,7 @@ __all__ = [
     "ControlledEgressListener",
     "CredentialsSupplier",
     "EgressListener",
+    "EventListener",
     "ExtensionMessage",
     "FixedCredentials",
     "InDoubt",
@@ -58,7 +59,7 @@ _MODULES = {
     "aerowire.cluster.client.async_connect": ("AsyncConnect", "ConnectState"),
     "aerowire.cluster.client.client_state": ("ClusterState",),
     "aerowire.cluster.client.context": ("ClusterClientContext",),
-    "aerowire.cluster.client.listeners": ("ControlledEgressListener", "EgressListener", "ExtensionMessage"),
+    "aerowire.cluster.client.listeners": ("ControlledEgressListener", "EgressListener", "EventListener", "ExtensionMessage"),
     "aerowire.cluster.client.reconnecting_cluster": ("ReconnectState", "ReconnectingCluster"),
     "aerowire.cluster.client.requests_in_flight": ("InDoubt",),
     "aerowire.cluster.client.session_ingress": ("SESSION_HEADER_LENGTH", "IngressSessionDecorator"),

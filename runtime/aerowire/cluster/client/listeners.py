@@ -34,7 +34,9 @@ class ExtensionMessage(NamedTuple):
 ExtensionListener: TypeAlias = "Callable[[ExtensionMessage], object]"
 
 
-class _EventListener:
+class EventListener:
+    """What a client is told besides messages. Derive from it; what is not overridden is ignored."""
+
     def on_session_event(self, event: SessionEvent, /) -> None:
         """Take what became of the session; CLOSED is the last that comes."""
 
@@ -45,7 +47,7 @@ class _EventListener:
         """Take the answer to an admin request."""
 
 
-class EgressListener(_EventListener, ABC):
+class EgressListener(EventListener, ABC):
     """What `AeronCluster.poll_egress` tells. Derive from it."""
 
     @abstractmethod
@@ -55,7 +57,7 @@ class EgressListener(_EventListener, ABC):
         """Take a message of a service: `length` bytes of `buffer` at `offset`, valid until the return, at the cluster's time."""
 
 
-class ControlledEgressListener(_EventListener, ABC):
+class ControlledEgressListener(EventListener, ABC):
     """What `AeronCluster.controlled_poll_egress` tells: as EgressListener, and each message is answered with an Action."""
 
     @abstractmethod
