@@ -75,6 +75,9 @@ cdef class EventRing:
     cdef int answered(self, object subject) except -1
     @cython.final
     cdef bint has_event(self) noexcept nogil
+    # The oldest event, which counts as polled; NULL: none. For a subclass whose records own memory, as the ring ends.
+    @cython.final
+    cdef EventHeader* skip_event(self) noexcept nogil
     # Sleep until something is published or signalled, at most so long, and forget the signal; an event may be there all the same.
     @cython.final
     cdef void rest(self, int64_t timeout_ns) noexcept nogil

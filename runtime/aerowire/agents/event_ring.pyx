@@ -85,6 +85,13 @@ cdef class EventRing:
         return self._capacity > 0 and load_acquire_i64(&self.record_at(self._head).sequence) == self._head + 1
 
     @cython.final
+    cdef EventHeader* skip_event(self) noexcept nogil:
+        if not self.has_event():
+            return NULL
+        self._head += 1
+        return self.record_at(self._head - 1)
+
+    @cython.final
     cdef void rest(self, int64_t timeout_ns) noexcept nogil:
         self._wakeup.wait_ns_nogil(timeout_ns)
         self._wakeup.forget()
