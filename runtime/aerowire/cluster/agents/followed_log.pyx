@@ -1,0 +1,46 @@
+"""A log that an agent consumes: the live log of a leader, a catch-up, or a replay."""
+
+from libc.stdint cimport int64_t
+
+from aerowire.memory.atomics cimport load_acquire_i64, store_release_i64
+
+
+cdef class FollowedLog:
+    """The image of a log, and what was seen in it. `append_position` bounds it to what this member's archive has recorded.
+
+    Changed by: the agent, once it was added. Invariant: the position only moves forward.
+    """
+
+    def __cinit__(self, MessageImage image not None, PositionBound append_position=None):
+        self.image = image
+        self.append_position = append_position
+        self._position = image.position()
+
+    cdef void on_session_message(self, int64_t cluster_session_id, int64_t timestamp) noexcept nogil:
+        store_release_i64(&self._cluster_time, timestamp)
+        if cluster_session_id < 0:                  # a service's: its id is in the bits below the sign
+            store_release_i64(&self._service_session_ids[(cluster_session_id >> 56) & (SERVICE_IDS - 1)], cluster_session_id)
+
+    cdef void on_consumed(self) noexcept nogil:
+        store_release_i64(&self._position, self.image.position())
+
+    # -- Python faces ----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """Up to which the log was consumed; any thread."""
+        return load_acquire_i64(&self._position)
+
+    @property
+    def cluster_time(self) -> int:
+        """The timestamp of the last session message, in the cluster's unit; 0 before the first. Any thread."""
+        return load_acquire_i64(&self._cluster_time)
+
+    def service_session_id(self, int service_id) -> int:
+        """Return the session id of the last message of a service, by which its pending messages are swept; 0 before the first. Any thread.
+
+        Aeron: PendingServiceMessageTracker.sweepFollowerMessages.
+        """
+        if not 0 <= service_id < SERVICE_IDS:
+            raise IndexError(f"service id: expected 0 to {SERVICE_IDS - 1}, actual {service_id}")
+        return load_acquire_i64(&self._service_session_ids[service_id])
