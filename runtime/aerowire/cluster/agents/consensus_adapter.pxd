@@ -25,6 +25,7 @@ cdef class ConsensusAdapter:
     cdef int64_t _now_ns
 
     cdef int poll(self, int64_t now_ns) noexcept nogil
+    cdef int _poll_image(self, MessageImage image) noexcept nogil
     cdef void _on_message(self, MessageImage image) noexcept nogil
     cdef void _on_append_position(self, MessageImage image) noexcept nogil
     cdef void _on_commit_position(self, MessageImage image) noexcept nogil

@@ -37,17 +37,20 @@ cdef class ConsensusAdapter:
 
     cdef int poll(self, int64_t now_ns) noexcept nogil:
         cdef int messages = 0
-        cdef int of_image, i
+        cdef int i
         self.images.turn()
         self._now_ns = now_ns
         for i in range(self.images.count):
-            of_image = 0
-            while of_image < self._fragment_limit and (<MessageImage>self.images.at(i)).next(NO_LIMIT, self._drops):
-                self._on_message(<MessageImage>self.images.at(i))
-                (<MessageImage>self.images.at(i)).take()
-                of_image += 1
-            (<MessageImage>self.images.at(i)).count_read()
-            messages += of_image
+            messages += self._poll_image(<MessageImage>self.images.at(i))
+        return messages
+
+    cdef int _poll_image(self, MessageImage image) noexcept nogil:
+        cdef int messages = 0
+        while messages < self._fragment_limit and image.next(NO_LIMIT, self._drops):
+            self._on_message(image)
+            image.take()
+            messages += 1
+        image.count_read()
         return messages
 
     cdef void _on_message(self, MessageImage image) noexcept nogil:

@@ -41,7 +41,8 @@ cdef class IngressAdapter:
         cdef int messages = 0
         cdef int i
         self.images.turn()
-        if not self.is_open:
+        # What waits for the log could not be appended: ingress would not fit either.
+        if not self.is_open or self._publisher.has_waiting():
             return 0
         self._now_ns = now_ns
         self._timestamp = timestamp

@@ -18,8 +18,9 @@ cdef class LogAdapter:
     cdef DropCounts _drops
     cdef int _fragment_limit
     cdef void* _log                         # a FollowedLog; NULL: none
-    cdef int _end                           # a LogEndCode, once the image is given back and the event is due
+    cdef int _end                           # a LogEndCode, as long as the image is given back and the event is due
 
+    cdef void look(self) noexcept nogil                                 # at the top of a cycle: give a log back that has ended
     cdef void connect(self, void* log, int64_t limit) noexcept nogil    # a log before is given back
     cdef void disconnect(self, LogEndCode end) noexcept nogil
     cdef void resume(self) noexcept nogil
@@ -28,6 +29,5 @@ cdef class LogAdapter:
     cdef int poll_to(self, int64_t limit) noexcept nogil                # the leader's commit position
     cdef int poll(self) noexcept nogil                                  # to the conductor's limit
     cdef void give_back(self) noexcept nogil                            # without an event: the agent ends
-    cdef bint _look(self) noexcept nogil
     cdef bint _on_message(self, FollowedLog log) noexcept nogil
     cdef bint _hand_over(self, FollowedLog log, bint is_held) noexcept nogil

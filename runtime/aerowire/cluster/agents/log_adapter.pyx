@@ -30,6 +30,16 @@ cdef class LogAdapter:
         self._drops = drops
         self._fragment_limit = fragment_limit
 
+    cdef void look(self) noexcept nogil:
+        if self._log is NULL:
+            return
+        if self._end != 0:
+            self.disconnect(LOG_END_REMOVED)
+        elif (<FollowedLog>self._log).image.is_malformed:
+            self.disconnect(LOG_END_MALFORMED)
+        elif not (<FollowedLog>self._log).image.loan.is_out():
+            self.disconnect(LOG_END_OF_STREAM if (<FollowedLog>self._log).image.is_end_of_stream() else LOG_END_IMAGE_CLOSED)
+
     cdef void connect(self, void* log, int64_t limit) noexcept nogil:
         self.disconnect(LOG_END_REMOVED)
         self._log = log
@@ -61,7 +71,7 @@ cdef class LogAdapter:
 
     cdef int poll_to(self, int64_t limit) noexcept nogil:
         cdef int messages = 0
-        if self._log is NULL or not self._look():
+        if self._log is NULL or self._end != 0:
             return 0
         if (<FollowedLog>self._log).append_position is not None:
             limit = min(limit, (<FollowedLog>self._log).append_position.read())
@@ -80,7 +90,7 @@ cdef class LogAdapter:
         if self._log is NULL:
             return 0
         messages = self.poll_to((<FollowedLog>self._log).limit)
-        if (self._log is not NULL and not (<FollowedLog>self._log).is_reached_posted and not (<FollowedLog>self._log).image.is_held
+        if (self._end == 0 and not (<FollowedLog>self._log).is_reached_posted and not (<FollowedLog>self._log).image.is_held
                 and (<FollowedLog>self._log).image.position() >= (<FollowedLog>self._log).limit):
             (<FollowedLog>self._log).is_reached_posted = self._events.post(
                 EVENT_LOG_REACHED, self._log, (<FollowedLog>self._log).image.position(), 0)
@@ -89,16 +99,6 @@ cdef class LogAdapter:
     cdef void give_back(self) noexcept nogil:
         if self._log is not NULL:
             (<FollowedLog>self._log).image.loan.give_back()
-
-    cdef bint _look(self) noexcept nogil:
-        # whether the log can be read
-        if self._end != 0:
-            self.disconnect(LOG_END_REMOVED)
-        elif (<FollowedLog>self._log).image.is_malformed:
-            self.disconnect(LOG_END_MALFORMED)
-        elif not (<FollowedLog>self._log).image.loan.is_out():
-            self.disconnect(LOG_END_OF_STREAM if (<FollowedLog>self._log).image.is_end_of_stream() else LOG_END_IMAGE_CLOSED)
-        return self._log is not NULL and self._end == 0
 
     cdef bint _on_message(self, FollowedLog log) noexcept nogil:
         # False: the message stays, and is offered again

@@ -65,6 +65,7 @@ cdef class LogAgent(QueuedAgent):
     cdef int _posted_faults
     cdef int64_t _published_position        # of the leader's log, for any thread
 
+    cdef void _look_at_loans(self) noexcept nogil
     cdef void _leave_term(self) noexcept nogil
     cdef void _end_term(self) noexcept nogil
     cdef void _remove_session(self, void* session) noexcept nogil

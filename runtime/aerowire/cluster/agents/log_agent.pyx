@@ -56,8 +56,7 @@ cdef class LogAgent(QueuedAgent):
         cdef int work
         if self._cycles is not None:
             self._cycles.measure(now_ns)
-        self._consensus_publisher.look()
-        self._log_publisher.look()
+        self._look_at_loans()
         work = self.take_commands(now_ns) + self._consensus.poll(now_ns)
         work += self._log_publisher.append_waiting(timestamp)
         if self._consensus.leader is not NULL:
@@ -69,6 +68,14 @@ cdef class LogAgent(QueuedAgent):
         if self._faults:
             self._post_faults()
         return work
+
+    cdef void _look_at_loans(self) noexcept nogil:
+        # Images are looked at as they are read.
+        self._consensus_publisher.look()
+        self._log_publisher.look()
+        self._log.look()
+        if not self._commit_position.is_out():
+            self._commit_position.give_back()
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
         if self._consensus.leader is not NULL:
@@ -90,11 +97,8 @@ cdef class LogAgent(QueuedAgent):
     # -- the term --------------------------------------------------------------------------------------------------------------------
 
     cdef int _lead(self, int64_t now_ns, int64_t timestamp) noexcept nogil:
-        cdef int work = 0
+        cdef int work = self._ingress.poll(now_ns, timestamp)
         cdef int steps
-        # What waits could not be appended: ingress would not fit either.
-        if not self._log_publisher.has_waiting():
-            work = self._ingress.poll(now_ns, timestamp)
         store_release_i64(&self._published_position, self._log_publisher.position())
         if self._log_publisher.fault:
             self._fault(TERM_FAULT_LOG_CLOSED if self._log_publisher.fault == OFFER_CLOSED else TERM_FAULT_MAX_POSITION_EXCEEDED)
