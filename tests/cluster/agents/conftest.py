@@ -19,7 +19,7 @@ def hosts() -> Iterator[Callable[..., LogHost]]:
     with ExitStack() as stack:
 
         def make(**options: Any) -> LogHost:
-            driver = stack.enter_context(MediaDriver.launch_embedded(threading_mode="INVOKER", environ={}))
+            driver = stack.enter_context(MediaDriver.launch_embedded(threading_mode="INVOKER", timer_interval_ns="10ms", environ={}))
             aeron = Aeron.connect(driver.aeron_dir, use_conductor_agent_invoker=True, driver_agent_invoker=driver.invoker)
             host = LogHost(driver, stack.enter_context(aeron), **options)
             stack.callback(host.close)

@@ -1,0 +1,180 @@
+"""Whatever bytes clients and members send, the agent goes on, appends nothing of it and keeps nothing of it."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from aerowire.cluster.agents.agent_events import LogEnd
+from aerowire.cluster.agents.drop_counts import DropReason
+from aerowire.cluster.agents.events import ConsensusMessage, ImageReturned, IngressMessage, LogMessage, LogReturned, TermFaulted
+from tests.cluster.agents.log_host import CONSENSUS_STREAM, FOREVER, HEADER, INGRESS_STREAM, TERM, LogHost, session_message
+from tests.support.waiting import wait_until
+
+MESSAGES = 6_000
+SCHEMA = 111
+GROWTH_MAX = 8 << 20
+FRAME_LENGTH = 128  # of what is damaged
+
+
+def hostile(draw: random.Random) -> bytes:
+    """Return random bytes, most of them behind a header that looks like one of the cluster's."""
+    body = draw.randbytes(draw.choice((0, 1, 7, 8, 15, 16, 20, 21, 24, 28, 60, 1_400, 5_000)))
+    kind = draw.random()
+    if kind < 0.1:
+        return body
+    template_id = draw.choice((1, 1, 3, 4, 5, 5, 7, 8, 20, 21, 23, 24, 26, 50, 52, 53, 54, 54, 55, 55, 56, 75, 77, draw.randrange(65_536)))
+    schema_id = SCHEMA if draw.random() < 0.9 else draw.randrange(65_536)
+    header = struct.pack("<HHHH", draw.choice((0, 16, 20, 21, 24, 65_535)), template_id, schema_id, draw.choice((0, 17, 65_535)))
+    ids = (TERM - 1, TERM, TERM + 1, -1, 8, 2**63 - 1, -(2**63))
+    if draw.random() < 0.6:
+        body = struct.pack("<qqi", draw.choice(ids), draw.choice(ids), draw.choice((0, 1, 2, 3, -1))) + body
+    return header + body
+
+
+def resident_bytes() -> int:
+    """Return how much memory the process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def take(host: LogHost) -> int:
+    """Run a cycle, and take what the conductor gets; return how many messages that were."""
+    host.work()
+    taken = 0
+    for event in host.seen:
+        taken += isinstance(event, IngressMessage | ConsensusMessage | LogMessage)
+        if isinstance(event, IngressMessage):
+            host.proxy.resume_image(event.image)
+        elif isinstance(event, LogMessage) and event.is_held:
+            host.proxy.resume_log()
+    host.seen = [event for event in host.seen if isinstance(event, TermFaulted)]
+    return taken
+
+
+def flood(host: LogHost, publication: Any, draw: random.Random, count: int) -> int:
+    """Send hostile messages while the conductor takes what it gets; return how many it got."""
+    taken = 0
+    for number in range(count):
+        message = hostile(draw)
+        while publication.offer(message) < 0:
+            taken += take(host)
+        if number % 20 == 0:
+            taken += take(host)
+    return taken
+
+
+def test_hostile_ingress_is_not_appended_and_memory_stays_flat(host: LogHost, seed: int) -> None:
+    draw = random.Random(seed)
+    host.lead()
+    client, good = host.publication(INGRESS_STREAM), host.publication(INGRESS_STREAM)
+    host.open_session(7)
+    flood(host, client, draw, MESSAGES // 3)
+    before = resident_bytes()
+    assert flood(host, client, draw, MESSAGES) > 100
+    assert resident_bytes() - before < GROWTH_MAX
+    drops = host.agent.ingress_drops
+    for reason in (DropReason.MALFORMED, DropReason.WRONG_TERM, DropReason.UNKNOWN_SESSION, DropReason.UNKNOWN_TEMPLATE):
+        assert drops[reason] > 0, reason
+    host.offer(good, session_message(7, b"good"))
+    assert [logged[HEADER:] for logged in host.logged()] == [b"good"]
+
+
+def test_hostile_messages_of_members_commit_nothing_and_memory_stays_flat(hosts: Callable[..., LogHost], seed: int) -> None:
+    draw = random.Random(seed)
+    leader, follower = hosts(), hosts()
+    leader.connect_members()
+    leader.lead()
+    term = follower.follow()
+    for host in (leader, follower):
+        host.recording_counter.value = 640
+        member = host.publication(CONSENSUS_STREAM)
+        flood(host, member, draw, MESSAGES // 3)
+        before = resident_bytes()
+        assert flood(host, member, draw, MESSAGES) > 100
+        assert resident_bytes() - before < GROWTH_MAX
+        assert host.took(TermFaulted) == []
+        assert host.agent.consensus_drops[DropReason.MALFORMED] > 0
+        assert host.agent.consensus_drops[DropReason.WRONG_TERM] > 0
+    assert leader.commit_counter.value <= 640
+    assert term.commit.notified_commit_position in {0, TERM - 1, TERM, TERM + 1, 8, 2**63 - 1}, "of the leader, by its own word"
+
+
+def test_a_hostile_log_is_consumed_to_its_end_and_memory_stays_flat(host: LogHost, seed: int) -> None:
+    draw = random.Random(seed)
+    publication, log = host.follow_log(FOREVER, is_bounded=False)
+    flood(host, publication, draw, MESSAGES // 3)
+    before = resident_bytes()
+    assert flood(host, publication, draw, MESSAGES) > 100
+    assert resident_bytes() - before < GROWTH_MAX
+    wait_until(lambda: log.position == publication.position, "the end of the log", work=lambda: take(host))
+    assert host.agent.log_drops.total > 0
+
+
+def damaged(host: LogHost, publication: Any, frame_length: int) -> None:
+    """Give the next message of a publication a frame that says another length."""
+    offset = publication.position % 65_536
+    assert offset + FRAME_LENGTH < 65_536
+    publication.offer(bytes(FRAME_LENGTH - 32))
+    [path] = [
+        path
+        for path in Path(host.driver.aeron_dir, "publications").iterdir()
+        if path.stat().st_size and _session_of(path) == publication.session_id
+    ]
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(struct.pack("<i", frame_length))
+
+
+def _session_of(path: Path) -> int:
+    # the first frame of the log's first term has it
+    with path.open("rb") as file:
+        return int(struct.unpack("<i", file.read(16)[12:])[0])
+
+
+def test_a_frame_that_cannot_be_stepped_over_ends_its_image_alone(host: LogHost) -> None:
+    host.lead()
+    client, other = (host.publication(INGRESS_STREAM) for _ in range(2))
+    host.open_session(7)
+    host.offer(client, session_message(7, b"before"))
+    assert len(host.logged()) == 1
+    damaged(host, client, 1 << 20)
+    [event] = host.took(ImageReturned)
+    assert event.is_malformed
+    assert event.image.loan.session_id == client.session_id
+    assert event.image.loan.is_returned
+    host.offer(other, session_message(7, b"other"))
+    assert [logged[HEADER:] for logged in host.logged()] == [b"other"]
+
+
+def test_a_frame_that_cannot_be_stepped_over_ends_the_log(host: LogHost) -> None:
+    publication, log = host.follow_log(FOREVER, is_bounded=False)
+    publication.offer(session_message(7, bytes(32)))
+    host.settle()
+    damaged(host, publication, 31)
+    assert host.took(LogReturned) == [LogReturned(log, LogEnd.MALFORMED, 96)]
+
+
+def test_fragments_without_a_beginning_or_an_end_are_dropped(host: LogHost) -> None:
+    host.lead()
+    client = host.publication(INGRESS_STREAM)
+    host.open_session(7)
+    host.offer(client, session_message(7, b"first"))
+    assert len(host.logged()) == 1
+    path = next(path for path in Path(host.driver.aeron_dir, "publications").iterdir() if _session_of(path) == client.session_id)
+    for flags in (0x80, 0x80, 0x40, 0x40, 0x00):
+        host.proxy.open_ingress(is_open=False)
+        host.settle()
+        offset = client.position % 65_536
+        host.offer(client, session_message(7, b"x"))
+        with path.open("r+b") as file:
+            file.seek(offset + 5)
+            file.write(bytes([flags]))
+        host.proxy.open_ingress(is_open=True)
+        host.settle()
+    host.offer(client, session_message(7, b"last"))
+    logged = host.logged()
+    assert [message[HEADER:] for message in logged] == [b"x" + session_message(7, b"x"), b"last"], "the second beginning has an end"
+    assert host.agent.ingress_drops[DropReason.MALFORMED] == 1
