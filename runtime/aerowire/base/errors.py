@@ -200,6 +200,10 @@ class ClusterSnapshotError(AerowireError):
     """A snapshot of a cluster is damaged, is not of the kind that was expected, or could not be written."""
 
 
+class ConsensusModuleError(AerowireError):
+    """A consensus module could not do what its election or its log needed, or has ended because of that."""
+
+
 class StorageSpaceError(AerowireError, OSError):
     """A file system has no room for a file that must be made."""
 
