@@ -1,0 +1,224 @@
+"""The consensus module's agent: its cycle, from its recovery to its end. Aeron: ConsensusModuleAgent.
+
+It serves client and archive, hands messages and results to the consensus machine, has the machine's effects carried out, and lets the
+member do what is its own. No step waits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from aerowire.archive.client.steps import Steps
+from aerowire.base.agent import Agent
+from aerowire.base.errors import AerowireError, ConsensusModuleError, StorageSpaceError
+from aerowire.cluster.consensus.machine import ConsensusMachine
+from aerowire.cluster.consensus.messages import Message
+from aerowire.cluster.module.consensus_codec import decode_message
+from aerowire.cluster.module.effects import Effects
+from aerowire.cluster.module.log_adapter import LogAdapter
+from aerowire.cluster.module.log_publisher import LogPublisher
+from aerowire.cluster.module.log_recording import LogRecording
+from aerowire.cluster.module.member import Member
+from aerowire.cluster.module.message_reader import MessageReader
+from aerowire.cluster.module.recovery import Recovered, recover
+from aerowire.cluster.module.service_codec import decode_service_word
+from aerowire.codecs.flyweights.cluster.messages.termination_ack import TerminationAck
+from aerowire.codecs.flyweights.cnc import ConsensusModuleState
+from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+
+if TYPE_CHECKING:
+    from aerowire.base.errors import ArchiveError
+    from aerowire.client.context import Invoker
+    from aerowire.cluster.consensus.inputs import Result
+    from aerowire.cluster.files.mark_file import ClusterMarkFile
+    from aerowire.cluster.module.composition import ModuleResources
+    from aerowire.cluster.module.consensus_codec import Request
+    from aerowire.cluster.module.core import ModuleCore
+    from aerowire.cluster.module.duty_cycle import DutyCycle
+
+# How often the mark file shows that the consensus module lives, and services are looked after.
+MARK_FILE_UPDATE_INTERVAL_MS = 1000
+
+
+class ConsensusModuleAgent(Agent):
+    """One member. Changed by one thread: its own, or the caller's of an invoker.
+
+    Invariant: an effect's result reaches the machine after all effects that were returned with that one were carried out.
+    """
+
+    def __init__(
+        self,
+        core: ModuleCore,
+        resources: ModuleResources,
+        mark_file: ClusterMarkFile,
+        duty_cycle: DutyCycle,
+        *,
+        invokers: Sequence[Invoker],
+    ) -> None:
+        """`invokers` do the work of driver and client where they have no threads."""
+        self.role_name = core.context.agent_role_name
+        self.core = core
+        self.machine: ConsensusMachine | None = None
+        self._effects: Effects | None = None
+        self._resources = resources
+        self._mark_file = mark_file
+        self._mark_file_deadline_ms = 0
+        self._duty_cycle = duty_cycle
+        self._invokers = invokers
+        self._inbox: deque[Message | Result] = deque()
+        self._is_closed = False
+        self.member = Member(core, resources.services)
+        self._consensus_adapter: MessageReader[Message | Request] = MessageReader(
+            resources.consensus_subscription, decode_message, self._on_consensus_message
+        )
+        self._service_adapter = MessageReader(resources.service_subscription, decode_service_word, self.member.on_service_word)
+        steps = recover(core, resources.services.acks, self.member.load_snapshot)
+        self._recovery: Steps[Recovered] | None = Steps("recover", steps, _nothing)
+
+    # The cycle
+
+    def do_work(self, now_ns: int, epoch_ms: int, /) -> int:
+        """Do what there is to do, without blocking; return how much that was."""
+        if self._is_closed:
+            return 0
+        self._duty_cycle.measure(now_ns)
+        try:
+            work = self._serve(epoch_ms)
+            work += self._service_adapter.poll()
+            if self._recovery is not None:
+                return work + self._recover(self._recovery, now_ns)
+            work += self._consensus_adapter.poll()
+            work += self._take_part(now_ns)
+        except (AerowireError, OSError) as error:
+            self.core.errors.record(error)
+            self.member.end(str(error), is_expected=False)
+            work = 1
+        if self.member.has_ended:
+            self.close()
+            self._run_termination_hook()
+        return work
+
+    def next_deadline_ns(self) -> int:
+        """Return now: what comes by streams wakes nothing."""
+        return self.core.ports.clock.now_ns()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the member has ended."""
+        return self._is_closed
+
+    def close(self) -> None:
+        """End the member at once: it leaves the log, tells its services, and closes its streams. Idempotent."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._recovery is not None:
+            self._attempt(self._recovery.abandon)
+        if not self.core.aeron.is_closed:
+            self._attempt(self.member.close)
+            if self._effects is not None:
+                self._attempt(self._effects.close)
+            for closeable in (
+                self._consensus_adapter,
+                self._service_adapter,
+                self._resources.consensus_publisher,
+                self._resources.services,
+                self.core.archive,
+            ):
+                self._attempt(closeable.close)
+
+    # The parts of a cycle
+
+    def _serve(self, epoch_ms: int) -> int:
+        """Do the work of driver, client and archive that is to be done here, and show that the member lives."""
+        core = self.core
+        work = 0
+        for invoker in self._invokers:
+            work += invoker.invoke()
+        work += core.aeron.service()
+        if epoch_ms >= self._mark_file_deadline_ms:
+            self._mark_file_deadline_ms = epoch_ms + MARK_FILE_UPDATE_INTERVAL_MS
+            self._mark_file.update_activity(epoch_ms)
+        work += core.archive.poll()
+        while core.signals.errors:
+            self._on_archive_error(core.signals.errors.popleft())
+        if not core.archive.is_connected:
+            raise ConsensusModuleError("local archive is not connected", where=core.archive.context.control_request_channel)
+        return work + self._resources.consensus_publisher.poll(core.ports.clock.now_ns()) + self._resources.services.poll()
+
+    def _recover(self, recovery: Steps[Recovered], now_ns: int) -> int:
+        if not recovery.poll():
+            return 0
+        recovered = recovery.result()
+        self._recovery = None
+        core, facts = self.core, recovered.facts
+        recording = LogRecording(core, facts.log_recording_id, facts.append_position)
+        log_publisher = LogPublisher(core, recording)
+        self._effects = Effects(
+            core,
+            recording=recording,
+            log_publisher=log_publisher,
+            adapter=LogAdapter(self.member, core.context.log_fragment_limit, facts.log_position),
+            consensus_publisher=self._resources.consensus_publisher,
+            services=self._resources.services,
+            listener=self.member,
+            give=self._inbox.append,
+        )
+        member_ids = tuple(member.member_id for member in core.context.members)
+        options, random = core.context.consensus_options, core.ports.random
+        self.machine = ConsensusMachine(core.context.cluster_member_id, member_ids, options, random, facts)
+        self.member.begin(recovered, self.machine, log_publisher, self._resources.consensus_publisher, self._inbox.append)
+        self._effects.carry_out(self.machine.start(now_ns))
+        self.member.set_state(ConsensusModuleState.ACTIVE)
+        return 1
+
+    def _take_part(self, now_ns: int) -> int:
+        machine, effects = self.machine, self._effects
+        assert machine is not None
+        assert effects is not None  # it has recovered
+        work = effects.poll()
+        work += self._handle_inbox(machine, effects, now_ns)
+        effects.carry_out(machine.tick(now_ns))
+        return work + self._handle_inbox(machine, effects, now_ns)
+
+    def _handle_inbox(self, machine: ConsensusMachine, effects: Effects, now_ns: int) -> int:
+        """Give messages and results to the machine, in their order, and those that come of that."""
+        handled = 0
+        while self._inbox and not self.member.has_ended:
+            handled += 1
+            effects.carry_out(machine.handle(now_ns, self._inbox.popleft()))
+        return handled
+
+    def _on_consensus_message(self, message: Message | Request) -> None:
+        if isinstance(message, Message):
+            self._inbox.append(message)
+        elif isinstance(message, TerminationAck):
+            self.member.on_termination_ack(message)
+        else:
+            self.member.on_consensus_request(message)
+
+    def _on_archive_error(self, error: ArchiveError) -> None:
+        if error.error_code == ArchiveErrorCode.STORAGE_SPACE:
+            raise StorageSpaceError(error.what, where=error.where, actual=error.actual)
+        self.core.errors.record(error)
+
+    def _attempt(self, action: Callable[[], object]) -> None:
+        """Do something whose failure must not keep the rest from being closed."""
+        try:
+            action()
+        except AerowireError as error:
+            self.core.errors.record(error)
+
+    def _run_termination_hook(self) -> None:
+        hook = self.core.context.termination_hook
+        if hook is not None:
+            try:
+                hook()
+            except Exception as error:  # of the application, which may raise anything
+                self.core.errors.record(error)
+
+
+def _nothing() -> None:
+    """Leave the client and the archive to the agent, which serves them each cycle."""

@@ -1,0 +1,269 @@
+"""The consensus module as an object: launched in this process, with a driver and an archive that run in it or elsewhere.
+
+It has a thread of its own, or the caller invokes it. Aeron: ConsensusModule.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from aerowire.archive.client.steps import Steps
+from aerowire.base import arguments, fork
+from aerowire.base.errors import ClosedError, DriverTimeoutError
+from aerowire.base.runner import AgentInvoker, AgentRunner
+from aerowire.client.aeron import Aeron
+from aerowire.client.context import ClientContext
+from aerowire.client.handles.waiting import Pending, wait_for
+from aerowire.cluster.module.composition import ModuleFiles, ModuleParts, build_module, invokers_of, open_files
+from aerowire.cluster.module.context import ConsensusModuleContext
+from aerowire.codecs.flyweights.commands import NULL_CORRELATION_ID
+from aerowire.system.ports import Ports
+
+if TYPE_CHECKING:
+    from aerowire.cluster.module.agent import ConsensusModuleAgent
+    from aerowire.system.waiting import WaitPort
+
+# An agent looks at its stop flag every cycle; a longer wait means that it is stuck in the kernel.
+_STOP_TIMEOUT_S = 5.0
+_SLEEP_MAX_S = 1e-3
+
+
+class ConsensusModule:
+    """A running consensus module. Close it, or use it as a context manager. From `launch` or `async_launch`.
+
+    Invariant: between construction and `close()` exactly one thread runs the agent: its own, or the invoker's caller.
+    """
+
+    Context = ConsensusModuleContext
+
+    def __init__(self, context: ConsensusModuleContext, ports: Ports, parts: ModuleParts) -> None:
+        """Start a consensus module that was put together; `launch` is the usual way."""
+        self._context = context
+        self._ports = ports
+        self._parts = parts
+        self._closing: ConsensusModuleClose | None = None
+        self._is_forked = False
+        self._runner: AgentRunner | None = None
+        self._invoker: AgentInvoker | None = None
+        fork.poison(self)
+        ports.processes.at_exit(self.close)
+        if context.use_agent_invoker:
+            self._invoker = AgentInvoker([parts.agent], ports.clock)
+            self._invoker.start()
+        else:
+            self._runner = ports.threads.new_runner(
+                [parts.agent],
+                ports.clock,
+                context.new_idle_strategy(),
+                role_name=context.agent_role_name,
+                on_error=parts.agent.core.errors.record,
+                thread_factory=context.thread_factory,
+            )
+            self._runner.start()
+
+    @classmethod
+    def launch(cls, context: ConsensusModuleContext | None = None, *, ports: Ports | None = None, **options: object) -> ConsensusModule:
+        """Start a consensus module in this process; without a context, `options` are those of `ConsensusModuleContext`.
+
+        It recovers, and elects, once its services run. Raises ConfigurationError, ActiveClusterError, ClusterFileError, StorageError, and
+        what connecting to driver and archive raises.
+        """
+        launching = cls.async_launch(context, ports=ports, **options)
+        launching.waiting.require("ConsensusModule.launch", "ConsensusModule.async_launch")
+        try:
+            wait_for(launching.poll, None, sleep_max_s=_SLEEP_MAX_S, waiting=launching.waiting)
+        except BaseException:
+            launching.abandon()
+            raise
+        return launching.result()
+
+    @classmethod
+    def async_launch(
+        cls, context: ConsensusModuleContext | None = None, *, ports: Ports | None = None, **options: object
+    ) -> ConsensusModuleLaunch:
+        """Start to launch, as `launch`: `poll()` the result until it returns true, then take its `result()`."""
+        return ConsensusModuleLaunch(_context(context, options), ports if ports is not None else Ports.system())
+
+    @property
+    def context(self) -> ConsensusModuleContext:
+        return self._context
+
+    @property
+    def invoker(self) -> AgentInvoker:
+        """All of the consensus module's work in the caller's thread: `invoke()` runs one duty cycle. The consensus module closes it."""
+        if self._is_forked:
+            raise fork.forked("ConsensusModule")
+        if self._invoker is None:
+            raise ClosedError(
+                "this consensus module has no invoker", where="ConsensusModule.invoker", expected="use_agent_invoker=True", actual=False
+            )
+        return self._invoker
+
+    @property
+    def agent(self) -> ConsensusModuleAgent:
+        """The agent, for tests and the simulator; it belongs to its own thread."""
+        return self._parts.agent
+
+    @property
+    def aeron(self) -> Aeron:
+        """The consensus module's client of its driver."""
+        return self._parts.aeron
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the consensus module was closed."""
+        return self._closing is not None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the member takes part no more: it was closed, was told to end, or has lost its driver, archive or services."""
+        return self._parts.agent.is_closed
+
+    def close(self) -> None:
+        """Leave the cluster: followers see the end of a leader's log, services are told, files are closed. Harmless when done twice.
+
+        Raises DriverTimeoutError when the thread is stuck, and BlockingCallError in a simulated world, before anything is closed.
+        """
+        if self._is_forked or (self._closing is not None and self._closing.is_done):
+            return
+        waiting = self._ports.waiting
+        waiting.require("ConsensusModule.close", "ConsensusModule.async_close")
+        closing = self.async_close()
+        wait_for(closing.poll, None, sleep_max_s=_SLEEP_MAX_S, waiting=waiting)
+        closing.result()
+
+    def async_close(self) -> ConsensusModuleClose:
+        """Start to close, as `close`: `poll()` the result until it returns true."""
+        if self._closing is None:
+            self._ports.processes.forget_at_exit(self.close)
+            self._closing = ConsensusModuleClose(self._parts, self._invoker, self._runner)
+        return self._closing
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed else "open"
+        context = self._context
+        return f"ConsensusModule(cluster_id={context.cluster_id}, member_id={context.cluster_member_id}, {state})"
+
+    def _on_fork(self) -> None:
+        # In the child neither the thread nor files are ours.
+        self._is_forked = True
+
+
+class ConsensusModuleLaunch(Pending[ConsensusModule]):
+    """A consensus module that is being launched: it connects to driver and archive, opens its files, gets its counters and streams."""
+
+    __slots__ = ("_building", "_connecting", "_context", "_files", "_ports")
+
+    def __init__(self, context: ConsensusModuleContext, ports: Ports) -> None:
+        what = f"launch the consensus module in {context.cluster_path}"
+        super().__init__(NULL_CORRELATION_ID, what, self._look, ConsensusModuleLaunch._give_up)
+        self._context = context
+        self._ports = ports
+        self._files: ModuleFiles | None = None
+        self._building: Steps[ModuleParts] | None = None
+        client = ClientContext(
+            aeron_dir=context.aeron_dir,
+            client_name=context.agent_role_name,
+            use_conductor_agent_invoker=context.use_agent_invoker,
+            driver_agent_invoker=context.media_driver_invoker,
+            properties=context.properties,
+            environ=context.environ,
+            ports=ports,
+        )
+        self._connecting: Pending[Aeron] = Aeron.async_connect(context=client)
+
+    @property
+    def waiting(self) -> WaitPort:
+        """The port by which a caller may wait for it."""
+        return self._ports.waiting
+
+    def _look(self) -> None:
+        try:
+            if self._building is None:
+                if not self._connecting.poll():
+                    return
+                self._files = open_files(self._context, self._ports, self._connecting.result())
+                steps = build_module(self._context, self._ports, self._connecting.result(), self._files)
+                self._building = Steps(self.what, steps, self._serve_client)
+            if self._building.poll():
+                self.complete(ConsensusModule(self._context, self._ports, self._building.result()))
+        except Exception as error:
+            self._undo()
+            self.fail(error)
+
+    def _serve_client(self) -> None:
+        """Do the work of driver and client, where nothing else does it yet."""
+        for invoker in invokers_of(self._context, self._connecting.result()):
+            invoker.invoke()
+
+    def _undo(self) -> None:
+        """Close what was opened for a consensus module that will not be."""
+        if self._building is not None:
+            self._building.abandon()
+        if self._files is not None:
+            self._files.close()
+        if self._connecting.is_fulfilled:
+            self._connecting.result().async_close().poll()
+        else:
+            self._connecting.cancel()
+
+    @staticmethod
+    def _give_up(pending: Pending[ConsensusModule]) -> None:
+        assert isinstance(pending, ConsensusModuleLaunch)
+        pending._undo()
+        pending.fail(ClosedError(f"given up: {pending.what}"))
+
+
+class ConsensusModuleClose(Pending[None]):
+    """A consensus module that is being closed: the agent stops, leaves the log, then files and client are closed. It cannot be given up."""
+
+    __slots__ = ("_client", "_invoker", "_parts", "_runner")
+
+    def __init__(self, parts: ModuleParts, invoker: AgentInvoker | None, runner: AgentRunner | None) -> None:
+        what = f"close the consensus module in {parts.agent.core.context.cluster_path}"
+        super().__init__(NULL_CORRELATION_ID, what, self._look, lambda _: None)
+        self._parts = parts
+        self._invoker = invoker
+        self._runner = runner
+        self._client: Pending[None] | None = None
+
+    def _look(self) -> None:
+        if self._client is None:
+            try:
+                self._stop_agent()
+                self._parts.close()
+            except Exception as error:
+                self._parts.aeron.async_close().poll()
+                self.fail(error)
+                return
+            self._client = self._parts.aeron.async_close()
+        if self._client.poll():
+            self.complete(None)
+
+    def _stop_agent(self) -> None:
+        """Stop the thread, or the invoker. Raises DriverTimeoutError."""
+        if self._invoker is not None:
+            self._invoker.close()
+        if self._runner is not None and not self._runner.stop(_STOP_TIMEOUT_S):
+            raise DriverTimeoutError(
+                "the thread of the consensus module did not stop",
+                where=self._parts.agent.core.context.cluster_path,
+                expected=f"an end within {_STOP_TIMEOUT_S} s",
+                actual=self._runner.role_name,
+            )
+
+
+def _context(context: ConsensusModuleContext | None, options: dict[str, object]) -> ConsensusModuleContext:
+    if context is None:
+        return ConsensusModuleContext(**options)  # type: ignore[arg-type]
+    arguments.instance("context", context, ConsensusModuleContext, "a ConsensusModuleContext, or options as keywords")
+    if options:
+        raise TypeError("launch takes a context or options, not both")
+    return context

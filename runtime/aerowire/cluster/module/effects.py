@@ -1,0 +1,364 @@
+"""The effects of a member's consensus, carried out: files, streams and archive behind each, and the result that it has.
+
+Effects that store something, and messages, are carried out at once, in their order; all others are operations of several steps, whose
+results come later. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from aerowire.base.errors import AerowireError, ConsensusModuleError
+from aerowire.cluster.consensus import effects, inputs
+from aerowire.cluster.module.catchup_replays import CatchupReplays
+from aerowire.cluster.module.consensus_codec import encode_message
+from aerowire.cluster.module.follower_log import FollowerLog
+from aerowire.cluster.module.log_replay import replay_log
+from aerowire.cluster.module.log_replication import replicate_log
+from aerowire.cluster.module.operations import Operations
+from aerowire.codecs.flyweights.archive.enums import SourceLocation
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
+from aerowire.codecs.flyweights.cnc import ClusterRole
+from aerowire.codecs.tables.counters import CounterType
+
+if TYPE_CHECKING:
+    from aerowire.client.handles.waiting import Pending
+    from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
+    from aerowire.cluster.module.core import ModuleCore
+    from aerowire.cluster.module.log_adapter import LogAdapter
+    from aerowire.cluster.module.log_publisher import LogPublisher
+    from aerowire.cluster.module.log_recording import LogRecording
+    from aerowire.cluster.module.service_control import ServiceControl
+
+_POSITION_MAX = (1 << 63) - 1
+_Steps = Generator["Pending[Any] | None", Any, inputs.Result | None]
+
+
+class ElectionListener(Protocol):
+    """The member beside its consensus: sessions, timers, services, counters."""
+
+    @property
+    def may_read_log(self) -> bool:
+        """Whether the log may be read on: not while a snapshot is taken at the position that was read up to."""
+        ...
+
+    def on_election_started(self, reason: str) -> None:
+        """An election has begun."""
+        ...
+
+    def on_state(self, effect: effects.ChangeState) -> None:
+        """The election has come to another state."""
+        ...
+
+    def on_role(self, role: ClusterRole) -> None:
+        """The member has another role."""
+        ...
+
+    def on_log_left(self, log_position: int) -> None:
+        """The log of a term was left: what was not committed up to a position is rolled back."""
+        ...
+
+    def on_election_complete(self, effect: effects.ElectionComplete) -> None:
+        """The election has ended."""
+        ...
+
+    def on_terminate_at(self, position: int) -> None:
+        """The leader has told where members end."""
+        ...
+
+
+class Effects:
+    """Carries out effects in their order. Invariant: results are given after all effects that were returned with theirs."""
+
+    def __init__(
+        self,
+        core: ModuleCore,
+        *,
+        recording: LogRecording,
+        log_publisher: LogPublisher,
+        adapter: LogAdapter,
+        consensus_publisher: ConsensusPublisher,
+        services: ServiceControl,
+        listener: ElectionListener,
+        give: Callable[[inputs.Result], object],
+    ) -> None:
+        """`give` gets results, in their order, before the machine sees any of them."""
+        self._core = core
+        self._recording = recording
+        self._log_publisher = log_publisher
+        self._adapter = adapter
+        self._consensus_publisher = consensus_publisher
+        self._services = services
+        self._listener = listener
+        self._give = give
+        self._operations = Operations(give, core.errors.record)
+        self._follower_log = FollowerLog(core, recording, adapter, services)
+        self._catchups = CatchupReplays(core)
+        self._is_leader = False
+        self._is_following = False
+        self._notified_position = 0
+        self._told: tuple[int, int] = (NULL_POSITION, NULL_POSITION)
+        self._told_position = adapter.position
+        self._handlers: Mapping[type, Callable[[Any], object]] = {
+            effects.StoreCandidateTerm: self._store_candidate_term,
+            effects.StoreTerm: self._store_term,
+            effects.TruncateLog: self._truncate_log,
+            effects.StopLog: self._stop_log,
+            effects.Send: self._send,
+            effects.ChangeState: listener.on_state,
+            effects.ChangeRole: self._change_role,
+            effects.ReportFailure: self._report_failure,
+            effects.AddLogPublication: self._add_log_publication,
+            effects.JoinLogAsLeader: self._join_log_as_leader,
+            effects.AppendTermEvent: self._append_term_event,
+            effects.StartLogReplication: self._start_log_replication,
+            effects.StartReplay: self._start_replay,
+            effects.AddCatchupDestination: self._add_catchup_destination,
+            effects.AddLiveDestination: self._add_live_destination,
+            effects.RemoveCatchupDestination: self._remove_catchup_destination,
+            effects.JoinLogAsFollower: self._join_log_as_follower,
+            effects.StartCatchup: self._start_catchup,
+            effects.StopCatchupReplay: self._stop_catchup_replay,
+            effects.NotifyCommit: self._notify_commit,
+            effects.ElectionStarted: lambda effect: listener.on_election_started(effect.reason),
+            effects.ElectionComplete: listener.on_election_complete,
+            effects.TerminateAt: lambda effect: listener.on_terminate_at(effect.position),
+        }
+
+    def carry_out(self, decided: tuple[effects.Effect, ...]) -> None:
+        """Carry out the effects of one decision, or begin to."""
+        for effect in decided:
+            try:
+                self._handlers[type(effect)](effect)
+            except AerowireError as error:
+                self._core.errors.record(error)
+                self._give(inputs.EffectFailed(f"{type(effect).__name__}: {error}"))
+
+    def poll(self) -> int:
+        """Proceed with what is under way, read the log as far as it may be, and tell of both; return how much was done."""
+        self._catchups.poll()
+        self._log_publisher.poll()
+        return self._operations.poll() + self._tell_recorded() + self._follow()
+
+    def close(self) -> None:
+        """Leave the log as a member that ends: without waiting."""
+        self._operations.abandon()
+        self._catchups.stop_all()
+        self._log_publisher.close()
+        self._follower_log.close()
+        self._recording.stop_soon()
+
+    # What goes on between effects
+
+    def _tell_recorded(self) -> int:
+        try:
+            append_position = self._recording.append_position()
+        except ConsensusModuleError as error:
+            # The archive stops to record a log that its leader has closed, often before the image goes.
+            is_log_closed, self._is_following = self._is_following and self._adapter.is_stream_ended, False
+            self._give(inputs.LogImageClosed(is_end_of_stream=True) if is_log_closed else inputs.EffectFailed(str(error)))
+            return 1
+        published = self._log_publisher.position if self._is_leader else NULL_POSITION
+        told = append_position, published
+        if told == self._told or not self._recording.is_active:
+            return 0
+        self._told = told
+        self._give(inputs.LogRecorded(append_position, published))
+        return 1
+
+    def _follow(self) -> int:
+        """Read the leader's log as far as it is committed and recorded here; then services may."""
+        if not self._is_following or not self._listener.may_read_log:
+            return 0
+        adapter = self._adapter
+        count = adapter.poll(min(self._notified_position, self._recording.stop_position))
+        self._tell_consumed()
+        if count == 0 and adapter.is_image_closed:
+            self._is_following = False
+            self._give(inputs.LogImageClosed(adapter.is_end_of_stream))
+        return count
+
+    def _tell_consumed(self) -> None:
+        position = self._adapter.position
+        if position > self._told_position:
+            self._told_position = position
+            self._commit(position)
+            self._give(inputs.LogConsumed(position))
+
+    def _commit(self, position: int) -> None:
+        counter = self._core.counters[CounterType.CLUSTER_COMMIT_POSITION]
+        if not counter.is_closed:
+            counter.propose_max(position)
+
+    # Stores
+
+    def _store_candidate_term(self, effect: effects.StoreCandidateTerm) -> None:
+        core = self._core
+        core.node_state.update_candidate_term_id(effect.candidate_term_id, effect.log_position, core.ports.clock.now_ms())
+        self._give(inputs.CandidateTermStored(effect.candidate_term_id))
+
+    def _store_term(self, effect: effects.StoreTerm) -> None:
+        core = self._core
+        core.recording_log.ensure_coherent(
+            self._recording.recording_id,
+            initial_log_leadership_term_id=0,
+            initial_term_base_log_position=0,
+            leadership_term_id=effect.leadership_term_id,
+            term_base_log_position=effect.term_base_log_position,
+            log_position=effect.log_position,
+            timestamp=core.cluster_clock.time(),
+        )
+        self._give(inputs.TermStored(effect.leadership_term_id))
+
+    def _truncate_log(self, effect: effects.TruncateLog) -> None:
+        self._operations.start(f"truncate the log to position {effect.position}", self._truncate(effect))
+
+    def _truncate(self, effect: effects.TruncateLog) -> _Steps:
+        recording_log = self._core.recording_log
+        yield self._core.archive.async_truncate_recording(self._recording.recording_id, effect.position)
+        self._recording.stop_position = effect.position
+        for entry in [entry for entry in recording_log.entries if entry.is_valid_term]:
+            if entry.leadership_term_id > effect.leadership_term_id:
+                recording_log.invalidate_entry(entry)
+        if not recording_log.is_unknown(effect.leadership_term_id):
+            recording_log.commit_log_position(effect.leadership_term_id, effect.position)
+        recording_log.force()
+        return inputs.LogTruncated(effect.position)
+
+    # Messages, states
+
+    def _send(self, effect: effects.Send) -> None:
+        core = self._core
+        data = encode_message(effect.message, core.cluster_clock.time())
+        if not self._consensus_publisher.send(effect.member_id, data, core.ports.clock.now_ns()):
+            self._give(inputs.SendFailed(effect.member_id, effect.message))
+
+    def _change_role(self, effect: effects.ChangeRole) -> None:
+        self._is_leader = effect.role is ClusterRole.LEADER
+        self._listener.on_role(effect.role)
+
+    def _report_failure(self, effect: effects.ReportFailure) -> None:
+        self._core.errors.record(f"election failed - {effect.reason}", key="election failed")
+
+    # The log of a leader
+
+    def _add_log_publication(self, effect: effects.AddLogPublication) -> None:
+        self._operations.start(f"add the log's publication at position {effect.position}", self._log_publisher.add(effect.position))
+
+    def _join_log_as_leader(self, effect: effects.JoinLogAsLeader) -> None:
+        self._core.set_counter(CounterType.CLUSTER_LEADERSHIP_TERM_ID, effect.leadership_term_id)
+        self._operations.start(f"join the log of term {effect.leadership_term_id} as leader", self._lead(effect))
+
+    def _lead(self, effect: effects.JoinLogAsLeader) -> _Steps:
+        publisher, session_id = self._log_publisher, effect.log_session_id
+        yield from self._recording.record(publisher.recording_channel(session_id), session_id, SourceLocation.LOCAL)
+        yield from self._services.join_log(
+            log_position=effect.position,
+            max_log_position=_POSITION_MAX,
+            log_session_id=session_id,
+            log_stream_id=self._core.context.log_stream_id,
+            is_startup=effect.is_startup,
+            role=ClusterRole.LEADER,
+            log_channel=publisher.services_channel(session_id),
+        )
+        publication = publisher.publication
+        term_buffer_length = 0 if publication is None else publication.term_buffer_length
+        return inputs.LogJoined(effect.position, self._recording.recording_id, term_buffer_length)
+
+    def _append_term_event(self, effect: effects.AppendTermEvent) -> None:
+        self._operations.start(f"append the event that begins term {effect.leadership_term_id}", self._append(effect))
+
+    def _append(self, effect: effects.AppendTermEvent) -> _Steps:
+        append = self._log_publisher.append_new_leadership_term_event
+        while (position := append(effect.leadership_term_id, effect.term_base_log_position, effect.log_session_id)) is None:
+            yield None
+        return inputs.TermEventAppended(position)
+
+    def _start_catchup(self, effect: effects.StartCatchup) -> None:
+        self._catchups.start(effect, self._recording.recording_id)
+
+    def _stop_catchup_replay(self, effect: effects.StopCatchupReplay) -> None:
+        self._catchups.stop(effect.member_id)
+
+    # The log of a follower
+
+    def _start_log_replication(self, effect: effects.StartLogReplication) -> None:
+        self._operations.start(f"replicate the log of member {effect.leader_member_id}", self._replicate(effect))
+
+    def _replicate(self, effect: effects.StartLogReplication) -> _Steps:
+        leader = self._core.context.find_member(effect.leader_member_id)
+        if leader is None:
+            raise ConsensusModuleError("the leader is no member", actual=effect.leader_member_id)
+        replicated = yield from replicate_log(
+            self._core,
+            leader,
+            leader_recording_id=effect.leader_recording_id,
+            recording_id=self._recording.recording_id,
+            stop_position=effect.stop_position,
+            on_progress=self._on_replicated,
+        )
+        self._recording.adopt(replicated.recording_id, replicated.position)
+        return replicated
+
+    def _on_replicated(self, progress: inputs.LogReplicated) -> None:
+        self._recording.adopt(progress.recording_id, progress.position)
+        self._give(progress)
+
+    def _add_catchup_destination(self, effect: effects.AddCatchupDestination) -> None:
+        self._operations.start("add the destination of the catch-up", self._follower_log.add_catchup_destination(effect.log_session_id))
+
+    def _add_live_destination(self, effect: effects.AddLiveDestination) -> None:
+        self._operations.start("add the destination of the live log", self._follower_log.add_live_destination(effect.log_session_id))
+
+    def _remove_catchup_destination(self, _effect: effects.RemoveCatchupDestination) -> None:
+        self._follower_log.remove_catchup_destination()
+
+    def _join_log_as_follower(self, effect: effects.JoinLogAsFollower) -> None:
+        self._operations.start(f"join the log of session {effect.log_session_id} as follower", self._join(effect))
+
+    def _join(self, effect: effects.JoinLogAsFollower) -> _Steps:
+        joined = yield from self._follower_log.join(effect.log_session_id, effect.position, is_startup=effect.is_startup)
+        self._is_following = True
+        return joined
+
+    # The log of either
+
+    def _start_replay(self, effect: effects.StartReplay) -> None:
+        steps = replay_log(
+            self._core,
+            self._adapter,
+            self._services,
+            self._recording.recording_id,
+            effect.from_position,
+            effect.to_position,
+            self._on_replay_progress,
+        )
+        self._operations.start(f"replay the log from position {effect.from_position} to {effect.to_position}", steps)
+
+    def _on_replay_progress(self) -> bool:
+        self._commit(self._adapter.position)
+        self._told_position = max(self._told_position, self._adapter.position)
+        return self._listener.may_read_log
+
+    def _notify_commit(self, effect: effects.NotifyCommit) -> None:
+        self._notified_position = max(self._notified_position, effect.position)
+        if self._is_leader:
+            self._commit(effect.position)
+
+    def _stop_log(self, effect: effects.StopLog) -> None:
+        self._is_following = False
+        self._told = (NULL_POSITION, NULL_POSITION)
+        self._operations.abandon()
+        self._catchups.stop_all()
+        self._follower_log.close()
+        self._log_publisher.close()
+        self._adapter.leave()
+        self._operations.start("leave the log", self._stop(effect.log_position))
+
+    def _stop(self, log_position: int) -> _Steps:
+        yield from self._recording.stop()
+        yield from self._follower_log.await_sockets_closed()
+        self._notified_position = log_position
+        self._listener.on_log_left(log_position)
+        return inputs.LogStopped(self._recording.stop_position)

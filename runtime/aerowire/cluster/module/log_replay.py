@@ -1,0 +1,85 @@
+"""A replay of the member's own log to itself and its services, up to a position. Aeron: LogReplay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from aerowire.archive.client.parameters import ReplayParams
+from aerowire.base.errors import ConsensusModuleError
+from aerowire.cluster.consensus.inputs import ReplayDone
+from aerowire.cluster.module import channels
+from aerowire.codecs.flyweights.cnc import ClusterRole
+
+if TYPE_CHECKING:
+    from aerowire.client.handles.waiting import Pending
+    from aerowire.client.subscriptions.image import Image
+    from aerowire.client.subscriptions.subscription import Subscription
+    from aerowire.cluster.module.core import ModuleCore
+    from aerowire.cluster.module.log_adapter import LogAdapter
+    from aerowire.cluster.module.service_control import ServiceControl
+
+_INT32_BITS = 32
+
+
+def session_id_of(replay_session_id: int) -> int:
+    """Return the session of a replay's publication: the low half of its id, with its sign."""
+    low = replay_session_id & ((1 << _INT32_BITS) - 1)
+    return low - (1 << _INT32_BITS) if low >> (_INT32_BITS - 1) else low
+
+
+def replay_log(
+    core: ModuleCore,
+    adapter: LogAdapter,
+    services: ServiceControl,
+    recording_id: int,
+    from_position: int,
+    to_position: int,
+    on_progress: Callable[[], bool],
+) -> Generator[Pending[Any] | None, Any, ReplayDone]:
+    """Replay a part of a recording, in steps. `on_progress` is called in each, and returns whether the member may go on with reading."""
+    archive, aeron, context = core.archive, core.aeron, core.context
+    params = ReplayParams(position=from_position, length=to_position - from_position)
+    replay_session_id: int = yield archive.async_start_replay(recording_id, context.replay_channel, context.replay_stream_id, params)
+    subscription: Subscription | None = None
+    try:
+        session_id = session_id_of(replay_session_id)
+        channel = channels.with_parameters(context.replay_channel, session_id=session_id)
+        subscription = yield aeron.async_add_subscription(channel, context.replay_stream_id)
+        image = yield from await_image(core, subscription, session_id)
+        if image.join_position != from_position:
+            raise ConsensusModuleError(
+                "the replay begins at another position", where=channel, expected=from_position, actual=image.join_position
+            )
+        adapter.join(image)
+        yield from services.join_log(
+            log_position=from_position,
+            max_log_position=to_position,
+            log_session_id=session_id,
+            log_stream_id=context.replay_stream_id,
+            is_startup=True,
+            role=ClusterRole.FOLLOWER,
+            log_channel=channel,
+        )
+        while not on_progress() or adapter.position < to_position:
+            if adapter.is_image_closed and adapter.position < to_position:
+                raise ConsensusModuleError("unexpected image close when replaying log", where=f"position {adapter.position}")
+            adapter.poll(to_position)
+            yield None
+        return ReplayDone(adapter.position)
+    finally:
+        if not aeron.is_closed:
+            if adapter.position < to_position and archive.is_connected:  # one that is complete ends by itself
+                archive.async_stop_replay(replay_session_id)
+            adapter.leave()
+            if subscription is not None:
+                subscription.close()
+
+
+def await_image(core: ModuleCore, subscription: Subscription, session_id: int) -> Generator[None, Any, Image]:
+    """Return the image of a session, in steps. Raises ConsensusModuleError where it does not come in time."""
+    check = core.deadline(f"no image of the replay's session {session_id}")
+    while (image := subscription.image_by_session_id(session_id)) is None:
+        check()
+        yield
+    return image
