@@ -33,7 +33,7 @@ def test_a_log_goes_on_where_its_recording_ends() -> None:
         is_bound=True,
         is_alone=True,
         position=65536 + 96,
-        recording=recording,  # type: ignore[arg-type]
+        recording=recording,
     )
     assert channel == "aeron:ipc?alias=log|tags=7,6|init-term-id=3|term-id=4|term-offset=96|term-length=65536|mtu=1408"
 

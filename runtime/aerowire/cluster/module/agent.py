@@ -15,7 +15,7 @@ from aerowire.base.agent import Agent
 from aerowire.base.errors import AerowireError, ConsensusModuleError, StorageSpaceError
 from aerowire.cluster.consensus.machine import ConsensusMachine
 from aerowire.cluster.consensus.messages import Message
-from aerowire.cluster.module.consensus_codec import decode_message
+from aerowire.cluster.module.consensus_codec import Request, decode_message
 from aerowire.cluster.module.effects import Effects
 from aerowire.cluster.module.log_adapter import LogAdapter
 from aerowire.cluster.module.log_publisher import LogPublisher
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from aerowire.cluster.consensus.inputs import Result
     from aerowire.cluster.files.mark_file import ClusterMarkFile
     from aerowire.cluster.module.composition import ModuleResources
-    from aerowire.cluster.module.consensus_codec import Request
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.duty_cycle import DutyCycle
 
@@ -70,7 +69,7 @@ class ConsensusModuleAgent(Agent):
         self._inbox: deque[Message | Result] = deque()
         self._is_closed = False
         self.member = Member(core, resources.services)
-        self._consensus_adapter: MessageReader[Message | Request] = MessageReader(
+        self._consensus_adapter = MessageReader[Message | Request](
             resources.consensus_subscription, decode_message, self._on_consensus_message
         )
         self._service_adapter = MessageReader(resources.service_subscription, decode_service_word, self.member.on_service_word)
