@@ -21,10 +21,10 @@ OPTIONS: dict[str, Any] = {
     "ingress_channel": "aeron:udp",
     "log_channel": "aeron:udp?term-length=64k",
     "replication_channel": "aeron:udp?endpoint=127.0.0.1:0",
-    "leader_heartbeat_timeout_ns": "2s",
+    "leader_heartbeat_timeout_ns": "1s",
     "leader_heartbeat_interval_ns": "50ms",
-    "startup_canvass_timeout_ns": "4s",
-    "election_timeout_ns": "500ms",
+    "startup_canvass_timeout_ns": "2s",
+    "election_timeout_ns": "250ms",
     "election_status_interval_ns": "50ms",
 }
 

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from aerowire.archive.client.descriptors import RecordingSignalEvent
     from aerowire.base.errors import ArchiveError
 
-# Errors that concern no operation are taken each cycle.
+# Errors that concern no operation are taken each cycle; an operation that has begun listens within one.
 _ERRORS_MAX: Final = 64
+_SIGNALS_MAX: Final = 64
 
 
 class ArchiveSignals:
@@ -20,13 +21,17 @@ class ArchiveSignals:
     def __init__(self) -> None:
         """Start without listeners."""
         self._listeners: dict[int, tuple[Callable[[RecordingSignalEvent], object], Callable[[ArchiveError], object]]] = {}
+        self._unheard: deque[RecordingSignalEvent] = deque(maxlen=_SIGNALS_MAX)
         self.errors: deque[ArchiveError] = deque(maxlen=_ERRORS_MAX)
 
     def listen(
         self, correlation_id: int, on_signal: Callable[[RecordingSignalEvent], object], on_error: Callable[[ArchiveError], object]
     ) -> None:
-        """Call the handlers with what the archive says of the operation that a request has begun."""
+        """Call the handlers with what the archive says of an operation, and with what it has just said, before it had told the number."""
         self._listeners[correlation_id] = (on_signal, on_error)
+        for event in [event for event in self._unheard if event.correlation_id == correlation_id]:
+            self._unheard.remove(event)
+            on_signal(event)
 
     def forget(self, correlation_id: int) -> None:
         """End a `listen`."""
@@ -37,6 +42,8 @@ class ArchiveSignals:
         listener = self._listeners.get(event.correlation_id)
         if listener is not None:
             listener[0](event)
+        else:
+            self._unheard.append(event)
 
     def on_error(self, error: ArchiveError) -> None:
         """Take an error that answers no request; without a listener it is kept in `errors`."""

@@ -62,16 +62,15 @@ def replicate_log(
     """
     archive, clock, context = core.archive, core.ports.clock, core.context
     source = channels.destination(context.leader_archive_control_channel, leader.archive_endpoint)
-    pending = archive.async_replicate(
+    replication_id: int = yield archive.async_replicate(
         leader_recording_id,
         archive.context.control_request_stream_id,
         source,
         _params(core, leader, recording_id, stop_position),
     )
-    replication_id, progress = pending.correlation_id, _Progress(recording_id)
+    progress = _Progress(recording_id)
     core.signals.listen(replication_id, progress.on_signal, progress.on_error)
     try:
-        yield pending
         deadline_ns = clock.now_ns() + context.leader_heartbeat_timeout_ns
         look_ns = clock.now_ns() + context.leader_heartbeat_interval_ns
         while not (progress.has_ended and progress.has_stopped):
