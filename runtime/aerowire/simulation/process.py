@@ -99,6 +99,11 @@ class Process:
         """Close a files port, with what it has open and its locks, with the process."""
         self._files.append(files)
 
+    def kill_after(self, file_operations: int) -> None:
+        """Let no operation of its files succeed behind the n-th from now on, which is done in part; `kill` has to follow."""
+        for files in self._files:
+            files.kill_after(file_operations)
+
     @property
     def addresses(self) -> list[tuple[str, int]]:
         """The addresses that its sockets are bound to."""

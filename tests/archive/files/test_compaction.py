@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.archive.files.catalog import Catalog
+from aerowire.archive.files.checksum import checksum_named
 from aerowire.archive.files.compaction import compact, plan_compaction
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.segments import list_segments
@@ -19,6 +20,7 @@ from aerowire.system.clock import ManualClock
 from tests.archive.files.entries import entry
 
 DIRECTORY = Path("/archive")
+CRC_32 = "org.agrona.checksum.Crc32"
 COUNT, DELETED = 6, (1, 4)
 KEPT = [recording_id for recording_id in range(COUNT) if recording_id not in DELETED]
 
@@ -64,3 +66,33 @@ def test_a_crash_anywhere_loses_no_recording(seed: int, loses_power: bool) -> No
         with OfflineCatalog(again.files, DIRECTORY) as after:
             outcomes.add(len(after.entries))
     assert outcomes == {COUNT, len(KEPT)}
+
+
+def test_half_an_update_is_completed_before_its_record_goes(seed: int) -> None:
+    checksum = checksum_named(CRC_32)
+    assert checksum is not None
+    ends = set()
+    for number in range(60):
+        disk = SimulatedDisk(ManualClock(now_ns=1), seed=seed + number)
+        files = SimulatedFiles(disk)
+        files.make_directory(DIRECTORY)
+        files.sync_directory("/")
+        catalog = Catalog.open(DIRECTORY, files, capacity=4096, sync_level=1, checksum=checksum)
+        catalog.add_recording(entry(stop_position=1 << 40))
+        files.kill_after(3)  # the record is written and synced, and a part of the entry written
+        with contextlib.suppress(FileError):
+            catalog.set_stop_position(0, 96)
+        files.kill()
+        with OfflineCatalog(SimulatedFiles(disk), DIRECTORY) as read:
+            before = read.files.facts(DIRECTORY / "archive.catalog")
+            (found,) = read.entries
+            assert read.checksum_of(found, checksum) == found.checksum, f"seed {seed + number}"
+            ends.add(found.stop_position)
+            assert read.files.facts(DIRECTORY / "archive.catalog") == before
+        with OfflineCatalog(SimulatedFiles(disk), DIRECTORY, writable=True) as changed:
+            compact(changed, plan_compaction(changed))
+        again = Catalog.open(DIRECTORY, SimulatedFiles(disk), capacity=4096, sync_level=1, checksum=checksum)
+        with OfflineCatalog(again.files, DIRECTORY) as after:
+            (kept,) = after.entries
+            assert (kept.stop_position, after.checksum_of(kept, checksum)) == (found.stop_position, kept.checksum), f"seed {seed + number}"
+    assert ends == {96, 1 << 40}

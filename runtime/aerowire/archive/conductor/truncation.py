@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.archive.conductor.segment_files import is_frame_at, segment_names_between, segment_names_of
 from aerowire.archive.control.refusals import RequestRefusedError
+from aerowire.archive.files.truncation import cut_recording
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
@@ -39,9 +40,10 @@ class Truncation:
         if is_cut:
             self._check_frame(entry, base, position)
         self._replays.abort(entry.recording_id, "truncate recording")
-        self._core.catalog.set_stop_position(entry.recording_id, position)
         if is_cut:
-            self._core.clear_tail(entry, position)
+            cut_recording(self._core.catalog, entry, position, is_synced=self._core.context.file_sync_level > 0)
+        else:
+            self._core.catalog.set_stop_position(entry.recording_id, position)
         self._deletions.answer(
             session,
             request.correlation_id,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from aerowire.archive.files.catalog_file import read_content
 from aerowire.archive.files.checksum import Checksum, checksum_named
+from aerowire.archive.files.update_record import UPDATE_SUFFIX, UpdateRecord
 from aerowire.base.errors import ArchiveFileError
 from aerowire.codecs.flyweights.archive import (
     CatalogHeaderEncoder,
@@ -47,6 +48,7 @@ class OfflineCatalog:
         try:
             self.capacity = self._file.length()
             self.data = read_content(self._file, self.capacity)
+            self._complete_update()
             if len(self.data) < CATALOG_HEADER_LENGTH:
                 raise ArchiveFileError(
                     "the file is no catalog",
@@ -151,6 +153,14 @@ class OfflineCatalog:
                     self._file.sync()
             finally:
                 self._file.close()
+
+    def _complete_update(self) -> None:
+        """Complete the update that an Archive did not bring to its end: what is read is never half of one entry and half of another."""
+        update = UpdateRecord(self.files, self.path.with_name(self.path.name + UPDATE_SUFFIX), sync_level=0).read()
+        if update is not None and update.is_half_done(self.data[update.offset : update.offset + len(update.after)]):
+            self.data[update.offset : update.offset + len(update.after)] = update.after
+            if self._is_writable:
+                self._file.write_all(update.offset, update.after)
 
     def _write(self, entry: RecordingEntry) -> None:
         self._file.write_all(entry.catalog_offset, self.entry_bytes(entry))

@@ -14,6 +14,7 @@ from aerowire.archive.files.frame_walk import CHECKSUM
 from aerowire.archive.files.sealed_frames import SealedFrames
 from aerowire.archive.files.segments import cut_segment, is_zero_from, list_segments, segment_path
 from aerowire.archive.files.surplus_segments import give_up, give_up_behind
+from aerowire.archive.files.truncation import finish_truncation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,8 +36,8 @@ def recover_recordings(
 ) -> list[Finding]:
     """Find the stop positions of all recordings that have none, and write them to the catalog; return what had to be removed.
 
-    Files behind the stop position of another recording, whose truncation did not come to its end, are given up; so are those of recordings
-    that a catalog without its end has forgotten, and whose ids it will give out again.
+    A truncation that did not come to its end is finished, and files behind the stop position of a recording are given up; so are those of
+    recordings that a catalog without its end has forgotten, and whose ids it will give out again.
 
     `checksum` is the algorithm of recorded frames, which shows the frames that were written in part. With a `dry_directory` its segment
     files are only read, for a catalog that is a copy of that directory's. Raises FileError.
@@ -44,7 +45,7 @@ def recover_recordings(
     is_dry = dry_directory is not None
     directory = catalog.directory if dry_directory is None else dry_directory
     segments = list_segments(catalog.files, directory)
-    findings: list[Finding] = []
+    findings = finish_truncation(catalog.files, directory, catalog.entry, is_dry=is_dry)
     for recording_id, positions in segments.items():
         is_behind = catalog.has_recording(recording_id) and 0 <= catalog.stop_position(recording_id) <= positions[-1]
         if is_behind and (stopped := catalog.entry(recording_id)) is not None:

@@ -85,6 +85,7 @@ ARCHIVE_SCENARIOS = {
             catalog_capacity="1k",
             partition=0.0,
             compaction=0.3,
+            interruption=0.5,
         ),
         ArchiveScenario(
             name="copies",

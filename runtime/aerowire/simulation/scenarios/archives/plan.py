@@ -53,6 +53,8 @@ ACTS = (
 )
 # Of whole segments.
 SEGMENT_ACTS = (Act.DETACH, Act.ATTACH, Act.DELETE_DETACHED, Act.SPLIT, Act.MIGRATE)
+# Those that change files, and need nothing but the archive.
+_CHANGES = {Act.RECORD, Act.TRUNCATE, Act.PURGE, Act.PURGE_SEGMENTS, Act.EXTEND_BY_ANOTHER, *SEGMENT_ACTS}
 
 
 class Trouble(Enum):
@@ -66,6 +68,7 @@ class Trouble(Enum):
     KILL = "kill"
     POWER = "power failure"
     COMPACTION = "compaction of the catalog behind it"
+    INTERRUPTION = "death in the midst of an operation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,15 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Misfortune:
-    """What befalls a life. `seed` decides its details."""
+    """What befalls a life. `seed` decides its details, `act` is the operation that is interrupted."""
 
     life: int
     kind: Trouble
     seed: int
+    act: Act | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind.value} in life {self.life}"
+        return f"{self.kind.value} in life {self.life}" + ("" if self.act is None else f": {self.act.value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +141,9 @@ class ArchiveScenario:
     """Ranges and chances that plans of archives are drawn from.
 
     Each of `lives` has some of `operations`, drawn from `acts`, where one that stands twice is twice as likely. `failing`, `slow`, `full`,
-    `dying` and `partition` are the chances of a life to have such a disk or network, `kill` and `power` of its end, and `compaction` of one
-    behind it. A catalog is made with `catalog_capacity`. Raises ConfigurationError.
+    `dying` and `partition` are the chances of a life to have such a disk or network, `kill` and `power` of its end, `interruption` of the
+    archive's death in the midst of a last operation, and `compaction` of one behind it. A catalog is made with `catalog_capacity`. Raises
+    ConfigurationError.
     """
 
     name: str
@@ -155,6 +160,7 @@ class ArchiveScenario:
     full: float = 0.1
     dying: float = 0.2
     compaction: float = 0.0
+    interruption: float = 0.2
     partition: float = 0.2
     kill: float = 0.4
     power: float = 0.4
@@ -180,7 +186,7 @@ class ArchiveScenario:
     def plan(self, seed: int) -> ArchivePlan:
         """Draw the plan of a seed."""
         draws, of_disks = Draws(self.name, seed), Draws(f"dying disks of {self.name}", seed)
-        of_tools = Draws(f"tools of {self.name}", seed)
+        of_tools, of_deaths = Draws(f"tools of {self.name}", seed), Draws(f"deaths of {self.name}", seed)
         lives = draws.whole(*self.lives)
         operations: list[Operation] = []
         misfortunes: list[Misfortune] = []
@@ -192,6 +198,8 @@ class ArchiveScenario:
                 misfortunes.append(Misfortune(life, Trouble.DYING_DISK, of_disks.seed()))
             if of_tools.happens(self.compaction):
                 misfortunes.append(Misfortune(life, Trouble.COMPACTION, of_tools.seed()))
+            if of_deaths.happens(self.interruption) and (changes := [act for act in self.acts if act in _CHANGES]):
+                misfortunes.append(Misfortune(life, Trouble.INTERRUPTION, of_deaths.seed(), of_deaths.one_of(changes)))
         return ArchivePlan(
             self.name,
             seed,

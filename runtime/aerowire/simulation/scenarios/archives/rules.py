@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.archive.files.checksum import checksum_named
 from aerowire.archive.files.offline_catalog import OfflineCatalog
+from aerowire.archive.files.segments import list_segments
 from aerowire.archive.files.verification import Verification
 from aerowire.base.errors import ArchiveError
 from aerowire.simulation.host import ARCHIVE_DIR
@@ -16,6 +17,7 @@ from aerowire.simulation.scenarios.violation import ViolationError
 
 if TYPE_CHECKING:
     from aerowire.archive.client.descriptors import RecordingDescriptor
+    from aerowire.recordings.catalog_entry import RecordingEntry
     from aerowire.simulation.scenarios.archives.client import ArchiveClient
     from aerowire.simulation.scenarios.archives.plan import ArchivePlan
     from aerowire.simulation.scenarios.archives.recorded import Memory
@@ -122,12 +124,23 @@ class Inspection:
         with OfflineCatalog(self._client.host.files, Path(ARCHIVE_DIR)) as catalog:
             if catalog.problem is not None:
                 raise ViolationError(AGREED, "a catalog that can be read", catalog.problem, self._where)
+            segments = list_segments(catalog.files, catalog.directory)
             for verdict in verification.verify(catalog):
-                if verdict.recording_id in self._memory.recordings and (
-                    verdict.problem is not None or verdict.stop_position is not None or verdict.torn_file is not None
-                ):
+                is_sound = verdict.problem is None and verdict.stop_position is None and verdict.torn_file is None
+                if verdict.recording_id not in self._memory.recordings or is_sound:
+                    continue
+                if not _has_detached_segments_alone(catalog.entry(verdict.recording_id), segments):
                     raise ViolationError(AGREED, f"nothing to correct in recording {verdict.recording_id}", verdict, self._where)
 
     def _wrong(self, rule: str, recording_id: int, recorded: Recorded, saw: object) -> ViolationError:
         known = f"{len(recorded.messages)} messages from {recorded.start} on, acknowledged up to {recorded.acknowledged}"
         return ViolationError(rule, f"recording {recording_id} with {known}", saw, self._where)
+
+
+def _has_detached_segments_alone(entry: RecordingEntry, segments: dict[int, list[int]]) -> bool:
+    """Return whether a recording is empty, and its files lie before its start: the official tool takes it for a faulty one.
+
+    So it is left by a move of all its segments to another recording, if earlier ones were detached.
+    """
+    positions = segments.get(entry.recording_id, [])
+    return entry.start_position == entry.stop_position and bool(positions) and positions[-1] < entry.segment_of(entry.start_position)

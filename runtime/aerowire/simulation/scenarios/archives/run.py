@@ -18,7 +18,7 @@ from aerowire.simulation.partitions import Partition
 from aerowire.simulation.scenarios.archives.client import ArchiveClient, NoProgressError
 from aerowire.simulation.scenarios.archives.living_source import LivingSource
 from aerowire.simulation.scenarios.archives.operations import Operations
-from aerowire.simulation.scenarios.archives.plan import Act, ArchivePlan, Misfortune, Trouble
+from aerowire.simulation.scenarios.archives.plan import Act, ArchivePlan, Misfortune, Operation, Trouble
 from aerowire.simulation.scenarios.archives.recorded import Memory
 from aerowire.simulation.scenarios.archives.rules import Inspection
 from aerowire.simulation.scenarios.archives.source import SourceArchive
@@ -47,6 +47,8 @@ CAPACITY = 256 << 20
 _FAULTS = {Trouble.FAILING_DISK, Trouble.FULL_DISK, Trouble.PARTITION}
 # In which killed clients have been given up by the driver, and their recordings have ended.
 _FORGETTING_NS = 3 * SECOND
+# Of an archive before its death: most operations do with as many.
+_FILE_OPERATIONS_MAX = 16
 _PROGRESS = "once faults have ended everything goes on"
 
 
@@ -154,7 +156,9 @@ class ArchiveRun:
                 self.world.events.note(ADDRESS, operation.act.value)
                 operations.perform(operation)
         self._messages += operations.messages
-        if (dying := troubles.get(Trouble.DYING_DISK)) is not None:
+        if (interruption := troubles.get(Trouble.INTERRUPTION)) is not None:
+            self._interrupt(client, interruption)
+        elif (dying := troubles.get(Trouble.DYING_DISK)) is not None:
             with suppress(AerowireError):
                 operations.record_until(Draws("dying disk", dying.seed), self._fail_disk)
             self._settle(client)
@@ -215,6 +219,17 @@ class ArchiveRun:
         if active:
             raise ViolationError(_PROGRESS, "no recording that is active without a stream", f"recordings {active}", ADDRESS)
 
+    def _interrupt(self, client: ArchiveClient, interruption: Misfortune) -> None:
+        """Let the archive die in the midst of what an operation does with files."""
+        assert self._archive is not None
+        assert interruption.act is not None
+        draws = Draws("interruption", interruption.seed)
+        operations = Operations(client, self._memory, self._source, self._living_source, is_faultless=False)
+        self._archive.process.kill_after(draws.whole(1, _FILE_OPERATIONS_MAX))
+        with suppress(AerowireError):
+            operations.perform(Operation(interruption.life, interruption.act, draws.seed()))
+        self._messages += operations.messages
+
     def _end(self, troubles: dict[Trouble, Misfortune]) -> None:
         """End the life, and note how far the counters of recordings have come: that has to be there again."""
         assert self._archive is not None
@@ -222,7 +237,7 @@ class ArchiveRun:
         if Trouble.POWER in troubles:
             self._has_lost_power = True
             self._host.lose_power()
-        elif Trouble.KILL in troubles:
+        elif Trouble.KILL in troubles or Trouble.INTERRUPTION in troubles:
             self._archive.kill()
         else:
             archive = self._archive

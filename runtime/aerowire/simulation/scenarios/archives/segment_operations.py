@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.base.channel_builder import initial_position
+from aerowire.base.errors import ArchiveError
 from aerowire.codecs.flyweights.archive import RecordingSignal
 from aerowire.simulation.scenarios.archives.acting import Acting
 from aerowire.simulation.scenarios.archives.client import IPC, ArchiveClient
@@ -54,7 +55,12 @@ class SegmentOperations(Acting):
             return
         recorded = self.memory.recordings[found.recording_id]
         recorded.is_doubtful = True
-        count = self.client.complete(self.archive.async_attach_segments(found.recording_id))
+        try:
+            count = self.client.complete(self.archive.async_attach_segments(found.recording_id))
+        except ArchiveError:
+            if not self.memory.may_disagree:  # else what was detached may be damaged
+                raise
+            return
         start = self.client.complete(self.archive.async_get_start_position(found.recording_id))
         recorded.is_doubtful = False
         if not recorded.lowest <= start <= recorded.kept_from or start != recorded.start - count * found.segment_file_length:

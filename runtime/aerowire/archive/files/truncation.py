@@ -1,0 +1,98 @@
+"""Recordings that are cut off within a segment, and the record of the one that is.
+
+    archive.catalog.truncation:  CRC-32 of the rest | id of the recording, its new stop position
+
+The catalog is changed first, and then what follows is cleared in the segment where the recording ends: an Archive that dies between them,
+or whose disk fails, leaves frames behind the stop position. The record is there until they are gone.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import TYPE_CHECKING
+
+from aerowire.archive.files.finding import Finding
+from aerowire.archive.files.segments import clear_tail, cut_segment, is_zero_from, segment_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from aerowire.archive.files.catalog import Catalog
+    from aerowire.base.file_port import FilePort
+    from aerowire.recordings.catalog_entry import RecordingEntry
+
+RECORD_FILE_NAME = "archive.catalog.truncation"
+_BODY = struct.Struct("<qq")
+_CRC_LENGTH = 4
+
+
+def cut_recording(catalog: Catalog, entry: RecordingEntry, position: int, *, is_synced: bool) -> None:
+    """Let a stopped recording end at a position within a segment, where nothing follows it then.
+
+    Raises FileError: then the recording may end there, with something behind it until `finish_truncation`.
+    """
+    files, directory = catalog.files, catalog.directory
+    finish_truncation(files, directory, catalog.entry)  # of one that has failed
+    _record(files, directory, _BODY.pack(entry.recording_id, position), is_synced=is_synced)
+    catalog.set_stop_position(entry.recording_id, position)
+    clear_tail(files, directory, entry, position, is_synced=is_synced)
+    files.delete(directory / RECORD_FILE_NAME)  # one that a power failure brings back finds nothing to do
+
+
+def finish_truncation(
+    files: FilePort, directory: Path, entry_of: Callable[[int], RecordingEntry | None], *, is_dry: bool = False
+) -> list[Finding]:
+    """Finish the truncation that failed or whose Archive died, if the catalog has it; return what was removed.
+
+    `entry_of` returns what the catalog says of a recording. A dry run changes nothing. Raises FileError.
+    """
+    path = directory / RECORD_FILE_NAME
+    if not files.exists(path):
+        return []
+    recording_id, position = _read(files, path)
+    entry = entry_of(recording_id)
+    is_cut = entry is not None and entry.damage is None and entry.stop_position == position
+    findings = _clear(files, directory, entry, is_dry=is_dry) if entry is not None and is_cut else []
+    if not is_dry:
+        files.delete(path)
+    return findings
+
+
+def _clear(files: FilePort, directory: Path, entry: RecordingEntry, *, is_dry: bool) -> list[Finding]:
+    """Let the segment where a recording ends go on with zeros, at its full length, on the disk."""
+    base = entry.segment_of(entry.stop_position)
+    path, offset = segment_path(directory, entry.recording_id, base), entry.stop_position - base
+    facts = files.facts(path) if offset else None
+    if facts is None or facts.length < offset:
+        return []
+    with files.open(path, writable=not is_dry) as file:
+        is_clean = is_zero_from(file, offset)
+        if not is_dry:
+            cut_segment(file, offset, entry.segment_length)  # again: a sync that has failed may have left it in memory alone
+            file.sync()
+    if is_clean:
+        return []
+    text = f"frames are behind the stop position {entry.stop_position}, of a truncation that was interrupted; removed"
+    return [Finding(str(path), offset, text, entry.recording_id)]
+
+
+def _record(files: FilePort, directory: Path, body: bytes, *, is_synced: bool) -> None:
+    """Record a truncation BEFORE the catalog has it."""
+    with files.open(directory / RECORD_FILE_NAME, writable=True, create=True) as file:
+        file.write_all(0, zlib.crc32(body).to_bytes(_CRC_LENGTH, "little") + body)
+        if is_synced:
+            file.sync()
+    if is_synced:
+        files.sync_directory(directory)
+
+
+def _read(files: FilePort, path: Path) -> tuple[int, int]:
+    """Return the recording and the position; -1 where the record is not whole, as the catalog was not changed then."""
+    with files.open(path) as file:
+        data = file.read(0, _CRC_LENGTH + _BODY.size)
+    if len(data) < _CRC_LENGTH + _BODY.size or int.from_bytes(data[:_CRC_LENGTH], "little") != zlib.crc32(data[_CRC_LENGTH:]):
+        return -1, -1
+    recording_id, position = _BODY.unpack_from(data, _CRC_LENGTH)
+    return recording_id, position
