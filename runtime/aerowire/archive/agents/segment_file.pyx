@@ -20,6 +20,8 @@ from aerowire.base.file_port cimport (
 from aerowire.memory.atomics cimport load_acquire_i32
 
 _WIDEST = str(INT64_MAX)        # of all positions, as text
+_BEFORE, _AFTER = SEGMENT_FILE_NAME.split("{position}")
+cdef bytes _SUFFIX = _AFTER.encode()
 
 
 @cython.no_gc_clear
@@ -32,26 +34,24 @@ cdef class SegmentFile:
     """
 
     def __cinit__(self, FilePort files not None, directory, int64_t recording_id):
-        cdef bytes prefix, suffix, folder
+        cdef bytes prefix, folder
         self._files = files
         self.handle = FILE_NONE
-        folder = os.fsencode(directory)
-        before, after = SEGMENT_FILE_NAME.split("{position}")
-        prefix = os.fsencode(join(os.fsdecode(folder), before.format(recording_id=recording_id)))
-        suffix = os.fsencode(after)
+        folder = directory if type(directory) is bytes else os.fsencode(directory)
+        prefix = join(folder, _BEFORE.format(recording_id=recording_id).encode())
         if b"\0" in prefix:
             raise ValueError(f"a path has no NUL: {directory!r}")
         self._prefix_length = <int32_t>len(prefix)
         self._operation = <FileOperation*>calloc(1, sizeof(FileOperation))
         self._piece = <iovec*>calloc(1, sizeof(iovec))
-        self._path = <char*>malloc(len(prefix) + len(_WIDEST) + len(suffix) + 1)
+        self._path = <char*>malloc(len(prefix) + len(_WIDEST) + len(_SUFFIX) + 1)
         self._directory = <char*>malloc(len(folder) + 1)
-        self._suffix = <char*>malloc(len(suffix) + 1)
+        self._suffix = <char*>malloc(len(_SUFFIX) + 1)
         if self._operation is NULL or self._piece is NULL or self._path is NULL or self._directory is NULL or self._suffix is NULL:
             raise MemoryError("segment file")
         memcpy(self._path, <const char*>prefix, len(prefix))
         memcpy(self._directory, <const char*>folder, len(folder) + 1)
-        memcpy(self._suffix, <const char*>suffix, len(suffix) + 1)
+        memcpy(self._suffix, <const char*>_SUFFIX, len(_SUFFIX) + 1)
         self._operation.pieces = self._piece
 
     def __dealloc__(self):

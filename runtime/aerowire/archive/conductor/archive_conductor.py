@@ -151,12 +151,12 @@ class ArchiveConductor(Agent):
     @property
     def _is_busy(self) -> bool:
         """Whether something goes on that has to be looked at all the time."""
-        core = self.core
+        core, operations = self.core, len(self.core.sessions)
         return (
             self.stage is not ArchiveStage.RUNNING
             or bool(self._invokers)
             or not (core.recorder.is_open and core.replayer.is_open)
-            or len(core.sessions) > self.replays.creating_count + self.replications.copying_count
+            or (operations > 0 and operations > self.replays.creating_count + self.replications.copying_count)
             or (core.recording_events is not None and self.recordings.has_active)
             or self.control_sessions.has_unsent
         )

@@ -34,7 +34,7 @@ class Replications:
     @property
     def copying_count(self) -> int:
         """How many only wait for the end of their copy."""
-        return sum(replication.is_copying for replication in self._sessions.values())
+        return sum(replication.is_copying for replication in self._sessions.values()) if self._sessions else 0
 
     def replicate(self, session: ControlSession, request: Replicate) -> None:
         """Begin to copy a recording of another archive; the response is the replication's id, and signals tell how it goes."""
