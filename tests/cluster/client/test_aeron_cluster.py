@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from aerowire.codecs.flyweights.cluster.enums import AdminRequestType, AdminResp
 from aerowire.codecs.flyweights.cluster.messages.admin_response import AdminResponse
 from aerowire.simulation.world import SimulatedWorld
 from tests.cluster.client.setting import MS, SECOND, KeptControlledEgress, Setting, endpoint
-from tests.support.scripted_cluster import SESSION_ID, TERM_ID, closed, message, new_leader
+from tests.conftest import SEED
+from tests.support.scripted_cluster import SESSION_ID, TERM_ID, challenge, closed, message, new_leader
 
 FOREIGN = bytes.fromhex("0400 6300 0900 0200") + b"body"  # block length 4, template 99, schema 9, version 2
 
@@ -125,6 +127,43 @@ def test_drops_what_is_damaged_or_unknown_and_counts_it(setting: Setting) -> Non
     assert (cluster.dropped_messages, cluster.state) == (7, ClusterState.CONNECTED)
 
 
+def test_hostile_messages_are_dropped_or_answered_by_rule(setting: Setting) -> None:
+    randomly = random.Random(SEED)
+    cluster = setting.connect(new_leader_timeout_ns="60s", message_timeout_ns="60s")
+    admin = AdminResponse(
+        cluster_session_id=SESSION_ID,
+        correlation_id=1,
+        request_type=AdminRequestType.SNAPSHOT,
+        response_code=AdminResponseCode.OK,
+        message="x",
+    )
+    whole = [message(b"payload"), new_leader(0, setting.endpoints).encode(), admin.encode(), FOREIGN, challenge(admin, b"who?").encode()]
+    for _ in range(2_000):
+        hostile = bytearray(randomly.choice(whole))
+        for _ in range(randomly.randrange(4)):
+            hostile[randomly.randrange(len(hostile))] = randomly.choice((0, 1, 0x7F, 0x80, 0xFF, randomly.randrange(256)))
+        setting.members[0].say(bytes(hostile[: randomly.randrange(len(hostile) + 1)]))
+        setting.world.run(MS)
+    setting.members[0].say(new_leader(0, setting.endpoints), message(b"behind"))
+    setting.world.run(SECOND)
+    assert (cluster.state, setting.egress.messages[-1]) == (ClusterState.CONNECTED, b"behind")
+    assert cluster.dropped_messages > 100
+
+
+def test_a_listener_may_close_the_client(setting: Setting) -> None:
+    found: list[bytes] = []
+
+    def on_message(*parts: Any) -> None:
+        found.append(bytes(parts[2][parts[3] : parts[3] + parts[4]]))
+        cluster.close()
+
+    cluster = setting.connect(egress_listener=on_message)
+    setting.members[0].say(message(b"last"), message(b"beyond"))
+    setting.world.run(10 * MS)
+    assert (found, cluster.state) == ([b"last"], ClusterState.CLOSED)
+    assert setting.members[0].names()[-1] == "SessionCloseRequest"
+
+
 def test_messages_of_other_schemas_go_to_the_extension_listener(setting: Setting) -> None:
     found: list[ExtensionMessage] = []
     cluster = setting.connect(extension_listener=found.append)
@@ -194,6 +233,14 @@ def test_finds_a_new_leader_whose_endpoints_are_of_no_use_among_those_that_it_kn
     setting.members[0].say(new_leader(1, "nonsense"))
     world.run(SECOND // 2)
     assert cluster.state is ClusterState.CONNECTED
+
+
+def test_a_new_leader_with_an_endpoint_that_is_none_ends_the_client_with_the_reason(setting: Setting) -> None:
+    cluster = setting.connect(message_timeout_ns="1s")
+    setting.members[0].say(new_leader(0, "0=no-port"))
+    setting.world.run(2 * SECOND)
+    assert cluster.is_closed
+    assert "waiting for a connection to the new leader; the last error was: " in str(cluster.close_reason)
 
 
 def test_a_cluster_without_a_leader_for_too_long_ends_the_client_with_the_reason(setting: Setting) -> None:

@@ -27,11 +27,16 @@ class WaitingOptions(Protocol):
     def ports(self) -> Ports: ...
 
 
+def invokers(options: WaitingOptions, aeron: Aeron) -> tuple[Invoker, ...]:
+    """Return what does the work of an archive, a driver and a client that have no threads of their own."""
+    found = (options.agent_invoker, aeron.context.driver_agent_invoker, aeron.conductor_agent_invoker)
+    return tuple(invoker for invoker in found if invoker is not None)
+
+
 def run_invokers(options: WaitingOptions, aeron: Aeron) -> None:
-    """Do the work of an archive, a driver and a client that have no threads of their own."""
-    for invoker in (options.agent_invoker, aeron.context.driver_agent_invoker, aeron.conductor_agent_invoker):
-        if invoker is not None:
-            invoker.invoke()
+    """Do that work once."""
+    for invoker in invokers(options, aeron):
+        invoker.invoke()
 
 
 def wait_for_result(pending: Pending[T], options: WaitingOptions, *, progress: Callable[[], int] = lambda: 0) -> T:

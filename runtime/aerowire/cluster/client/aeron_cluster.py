@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerowire.archive.client.steps import Steps
-from aerowire.archive.client.waiting import run_invokers, wait_for_result
+from aerowire.archive.client.waiting import invokers, wait_for_result
 from aerowire.base.errors import (
     ClusterConnectionError,
     ClusterError,
@@ -79,6 +79,7 @@ class AeronCluster(SessionIngress):
         self._context = context
         self._aeron = connected.aeron
         self._owns_aeron = connected.owns_aeron
+        self._invokers = invokers(context, connected.aeron)
         self._clock = connected.aeron.context.clock
         self._subscription = connected.subscription
         self._egress_image = connected.egress_image
@@ -213,22 +214,28 @@ class AeronCluster(SessionIngress):
         """
         if self.is_closed:
             return 0
+        for invoker in self._invokers:
+            invoker.invoke()
         return self._subscription.poll(self._assembler, FRAGMENT_LIMIT) + self.poll_state_changes()
 
     def controlled_poll_egress(self) -> int:
         """As `poll_egress`, with the controlled listener, which says how the poll goes on."""
         if self.is_closed:
             return 0
+        for invoker in self._invokers:
+            invoker.invoke()
         return self._subscription.controlled_poll(self._controlled_assembler, FRAGMENT_LIMIT) + self.poll_state_changes()
 
     def poll_state_changes(self) -> int:
-        """Look at the connection and the time without reading the egress; return how much was done. Closes the client when it is over."""
+        """Look at the connection and the time without reading the egress; return how much was done. Closes the client when it is over.
+
+        Each poll of the egress does it too.
+        """
         machine = self._machine
         if machine.state is ClusterState.CONNECTED and not self._is_egress_over():
             return 0
         if machine.state is ClusterState.CLOSED:
             return 0
-        run_invokers(self._context, self._aeron)
         now_ns = self._clock.now_ns()
         work = 0
         if self._is_egress_over() and machine.on_egress_lost(now_ns):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from aerowire.base.errors import ConfigurationError
 
 # More members than any cluster has: what names more of them is no list of members.
 MEMBERS_MAX = 64
+# An endpoint is put into a channel: nothing in it may begin another parameter.
+_MEMBER = re.compile(r" *([0-9]{1,10})=([^\x00-\x20\x7f-\U0010ffff|?=]+) *")
 
 
 def parse_ingress_endpoints(text: str) -> dict[int, str]:
     """Return member id -> endpoint, in the order of the text. Raises ConfigurationError for a text of another form."""
     found: dict[int, str] = {}
     for part in text.split(","):
-        name, separator, endpoint = part.partition("=")
-        if not separator or not name.strip().isdecimal() or not name.isascii() or not endpoint.strip():
+        match = _MEMBER.fullmatch(part)
+        if match is None:
             raise _malformed(text, repr(part))
-        found[int(name)] = endpoint.strip()
+        found[int(match[1])] = match[2]
         if len(found) > MEMBERS_MAX:
             raise _malformed(text[:64] + "...", f"more than {MEMBERS_MAX} members")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from aerowire.base.errors import RegistrationError
+from aerowire.base.errors import AerowireError, ChannelError, RegistrationError
 from aerowire.codecs.tables.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ ANY_MEMBER = -1
 class MemberIngress:
     """The publication to one member. Changed by `poll`, which asks for it again where the driver has refused it for the time being.
 
-    `error` is the last refusal; `is_refused` says that it is for good. After `take` or `close` it holds nothing.
+    `error` is why it could not be opened last, `is_refused` that it never will be. After `take` or `close` it holds nothing.
     """
 
     def __init__(self, start: Callable[[], Pending[Any]], endpoint: str | None) -> None:
         self.endpoint = endpoint
-        self.error: RegistrationError | None = None
+        self.error: AerowireError | None = None
         self.is_refused = False
         self._start = start
         self._pending: Pending[Any] | None = None
@@ -58,15 +58,15 @@ class MemberIngress:
         self._pending = self._publication = None
 
     def _open(self) -> None:
-        if self._pending is None:
-            self._pending = self._start()
-        if self._pending.poll():
-            pending, self._pending = self._pending, None
-            try:
+        try:
+            if self._pending is None:
+                self._pending = self._start()
+            if self._pending.poll():
+                pending, self._pending = self._pending, None
                 self._publication = pending.result()
-            except RegistrationError as error:
-                self.error = error
-                self.is_refused = error.error_code not in _TEMPORARY
+        except (ChannelError, RegistrationError) as error:
+            self.error = error
+            self.is_refused = error.error_code not in _TEMPORARY
 
 
 class IngressMembers:
@@ -107,8 +107,8 @@ class IngressMembers:
         return publication
 
     @property
-    def errors(self) -> list[RegistrationError]:
-        """What the driver has refused last, member by member."""
+    def errors(self) -> list[AerowireError]:
+        """Why publications could not be opened, member by member."""
         return [member.error for member in self._members.values() if member.error is not None]
 
     @property
