@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aerowire.client import Aeron, ExclusivePublication, FragmentAssembler, Header, Publication, Subscription
+from aerowire.cluster.files.mark_header import ClusterMarkHeader, mark_kind
 from aerowire.cluster.services import ClusteredServiceContainer
 from aerowire.codecs.flyweights import cluster
 from aerowire.codecs.flyweights.cluster.enums import BooleanType, CloseReason, ClusterAction, ClusterTimeUnit
@@ -20,10 +21,12 @@ from aerowire.codecs.flyweights.cluster.messages.session_close_event import Sess
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeader, SessionMessageHeaderDecoder
 from aerowire.codecs.flyweights.cluster.messages.session_open_event import SessionOpenEvent
 from aerowire.codecs.flyweights.cluster.messages.timer_event import TimerEvent
+from aerowire.codecs.flyweights.cluster_mark import ClusterComponentType
 from aerowire.codecs.flyweights.cnc import ClusterCounterKeyEncoder, ClusterRole, RecoveryStateKeyEncoder, SnapshotRecordingIdEncoder
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver import MediaDriver
 from aerowire.ipc.error_log import read_errors
+from aerowire.system.file_system import FileSystem
 
 CONTROL = "aeron:ipc?term-length=128k"
 LOG, LOG_STREAM_ID = "aeron:ipc?term-length=64k", 100
@@ -230,7 +233,12 @@ class Rig:
 
     def errors(self, container: ClusteredServiceContainer) -> list[str]:
         """Return what is in a container's error log."""
-        return [found.text for found in read_errors(container.agent.core.mark_file.error_log_buffer)]
+        return [found.text for found in read_errors(self.mark_file(container.context.service_id)[1])]
+
+    def mark_file(self, service_id: int = 0) -> tuple[ClusterMarkHeader, bytes]:
+        """Return the header of a container's mark file, and its error log."""
+        kind = mark_kind(ClusterComponentType.CONTAINER, service_id)
+        return kind.read(FileSystem(), kind.path(FileSystem(), self.directory))
 
     def error_count(self, container: ClusteredServiceContainer) -> int:
         """Return the counter of a container's errors."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.services.context import ClusteredServiceContext
     from aerowire.cluster.services.message_batch import MessageBatch
     from aerowire.cluster.services.message_claim import MessageClaim
+    from aerowire.cluster.services.message_handlers import handles, restores
 
 __all__ = [
     "MOCKED_OFFER",
@@ -36,6 +37,8 @@ __all__ = [
     "LeadershipTerm",
     "MessageBatch",
     "MessageClaim",
+    "handles",
+    "restores",
 ]
 
 _HOME = "aerowire.cluster.services"
@@ -47,5 +50,6 @@ _MODULES = {
     f"{_HOME}.context": ("ClusteredServiceContext",),
     f"{_HOME}.message_batch": ("MessageBatch",),
     f"{_HOME}.message_claim": ("MessageClaim",),
+    f"{_HOME}.message_handlers": ("handles", "restores"),
 }
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -81,7 +81,7 @@ class Operations:
         if state.has_snapshot:
             yield from self._snapshots.load(state.recording_of(self._core.context.service_id))
         else:
-            yield from self._core.calls.start(self._cluster, None)
+            yield from self._core.calls.start(self._cluster, None, int)
 
     def join(self, message: JoinLog, events: LogEvents) -> Operation:
         """Join a log where the service stands, acknowledge, and take the member's role. Raises ClusterServiceError."""

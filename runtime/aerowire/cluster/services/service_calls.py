@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 from aerowire.base import arguments
 from aerowire.base.errors import ConfigurationError
 from aerowire.cluster.services.clustered_service import ClusteredService
+from aerowire.cluster.services.message_handlers import HANDLED, MessageHandlers, has_marked_methods
+from aerowire.cluster.services.snapshot_forms import form_of
+from aerowire.cluster.snapshots.stream import write_messages
 
 if TYPE_CHECKING:
     from aerowire.client.publications.publication import ExclusivePublication
     from aerowire.client.subscriptions.image import Image
     from aerowire.cluster.services.cluster import Cluster
     from aerowire.cluster.services.message_batch import MessageBatch
+    from aerowire.cluster.snapshots.markers import SnapshotDetails
 
 _NOTHING = ClusteredService()
 _CALLBACKS = tuple(name for name in vars(ClusteredService) if name.startswith(("on_", "do_")))
@@ -46,17 +50,27 @@ class ServiceCalls:
             raise ConfigurationError(
                 "this is no service", where="service", expected="an object with on_session_message and its kin", actual=repr(service)
             )
+        if has_marked_methods(service, HANDLED):
+            is_own = getattr(type(service), "on_session_message", None) not in (None, ClusteredService.on_session_message)
+            self.on_session_message = MessageHandlers(service, self.on_session_message if is_own else None)
+        self._form = form_of(service)
         # A call in each cycle for nothing would be the greater part of a cycle.
         background = getattr(type(service), "do_background_work", None)
         self.has_background_work = background not in (None, ClusteredService.do_background_work)
 
-    def start(self, cluster: Cluster, image: Image | None) -> Generator[None, None, None]:
-        """Call `on_start`, step by step."""
+    def start(self, cluster: Cluster, image: Image | None, check: Callable[[], object]) -> Generator[None, None, None]:
+        """Restore a state that is not a stream of the service's own, and call `on_start`, step by step; `check` raises what goes wrong."""
+        if image is not None and self._form is not None:
+            yield from self._form.load(image, check)
+            image = None
         yield from _steps(self.on_start(cluster, image))
 
-    def take_snapshot(self, publication: ExclusivePublication) -> Generator[None, None, None]:
-        """Call `on_take_snapshot`, step by step."""
-        yield from _steps(self.on_take_snapshot(publication))
+    def take_snapshot(self, publication: ExclusivePublication, details: SnapshotDetails) -> Generator[None, None, None]:
+        """Write the state, or call `on_take_snapshot`, step by step."""
+        if self._form is not None:
+            yield from write_messages(publication, self._form.messages(details))
+        else:
+            yield from _steps(self.on_take_snapshot(publication))
 
 
 def _steps(result: Any) -> Generator[None, None, None]:

@@ -94,7 +94,7 @@ class Snapshots:
             records = [session.record for session in self._sessions.all]
             yield from write_messages(publication, encode_service_snapshot(details, records))
             archive.check_for_error_response()
-            yield from core.calls.take_snapshot(publication)
+            yield from core.calls.take_snapshot(publication, details)
             while counters.value(counter_id) < publication.position:
                 archive.check_for_error_response()
                 if not is_recording_active(counters, counter_id, recording.recording_id):
@@ -137,7 +137,7 @@ class Snapshots:
             assert records.details is not None
             check_app_version(core, records.details.app_version, "a snapshot")
             core.time_unit = records.details.time_unit
-            yield from core.calls.start(self._cluster, image)
+            yield from core.calls.start(self._cluster, image, archive.check_for_error_response)
 
     def _add_session(self, where: str, template_id: int, message: bytes) -> None:
         record = decode_client_session(template_id, message, where)
