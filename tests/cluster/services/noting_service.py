@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aerowire.client import ExclusivePublication, Image
+from aerowire.client import Image
 from aerowire.cluster.services import ClientSession, Cluster, ClusteredService, LeadershipTerm
 from aerowire.codecs.flyweights.cluster.enums import CloseReason
 from aerowire.codecs.flyweights.cnc import ClusterRole
@@ -42,9 +42,6 @@ class NotingService(ClusteredService):
 
     def on_timer_event(self, correlation_id: int, at: int) -> None:
         self.note("timer", correlation_id, at)
-
-    def on_take_snapshot(self, publication: ExclusivePublication) -> None:
-        self.note("snapshot", publication.stream_id)
 
     def on_role_change(self, role: ClusterRole) -> None:
         self.note("role", role.name)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from aerowire.archive import Archive
 from aerowire.client import Aeron, ExclusivePublication, FragmentAssembler, Header, Publication, Subscription
 from aerowire.cluster.files.mark_header import ClusterMarkHeader, mark_kind
 from aerowire.cluster.services import ClusteredServiceContainer
@@ -54,7 +55,23 @@ class Rig:
         self.containers: list[ClusteredServiceContainer] = []
         self.invokers: list[Any] = []
         self.log: ExclusivePublication | None = None
+        self.archive: Archive | None = None
         self._assembler = FragmentAssembler(self._on_message)
+
+    def start_archive(self, **options: Any) -> Archive:
+        """Launch the archive of the node."""
+        self.archive = Archive.launch(
+            aeron_dir=self.driver.aeron_dir,
+            archive_dir=self.directory.parent / "archive",
+            threading_mode="INVOKER",
+            media_driver_invoker=self.driver.invoker,
+            segment_file_length=64 * 1024,
+            control_channel_enabled=False,
+            replication_channel="aeron:udp?endpoint=127.0.0.1:0",
+            **{"low_storage_space_threshold": 0, **options},
+        )
+        self.invokers.append(self.archive.invoker)
+        return self.archive
 
     # ---- the container
 
@@ -65,7 +82,7 @@ class Rig:
             aeron_dir=self.driver.aeron_dir,
             cluster_dir=str(self.directory),
             use_agent_invoker=True,
-            agent_invokers=(self.driver.invoker,),
+            agent_invokers=(self.driver.invoker, *(() if self.archive is None else (self.archive.invoker,))),
             idle_strategy="noop",
             **options,
         )
@@ -248,6 +265,8 @@ class Rig:
         """Close everything."""
         for container in self.containers:
             container.close()
+        if self.archive is not None:
+            self.archive.close()
         self.aeron.close()
         self.driver.close()
 
