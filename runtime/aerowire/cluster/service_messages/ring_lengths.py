@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 CAPACITY_MAX: Final = 1 << 30
-_HEADER_LENGTH: Final = 8
+_OVERHEAD: Final = 8
 _ALIGNMENT: Final = 8
 
 
@@ -34,7 +34,7 @@ class RingLengths:
 
     def append(self, length: int) -> tuple[int, int] | None:
         """Add a message; return the bytes of padding before it and its own, or None if it cannot grow enough."""
-        own = _HEADER_LENGTH + length + -length % _ALIGNMENT
+        own = _OVERHEAD + length + -length % _ALIGNMENT
         padding = 0
         free = self.capacity - self.size
         if own > free:

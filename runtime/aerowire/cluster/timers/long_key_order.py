@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-_CAPACITY_MIN = 8
+_FIRST_CAPACITY = 8
 _LOW_32_BITS = (1 << 32) - 1
 _LOW_64_BITS = (1 << 64) - 1
 _MULTIPLIER_1 = 0xBF58476D1CE4E5B9
@@ -34,7 +34,7 @@ class LongKeyOrder:
     def __init__(self) -> None:
         """Start without keys."""
         self._size = 0
-        self._slots: list[int | None] = [None] * _CAPACITY_MIN
+        self._slots: list[int | None] = [None] * _FIRST_CAPACITY
 
     def add(self, key: int) -> None:
         """Add a key that is not in the set."""
