@@ -1,0 +1,93 @@
+"""The timers of a member over changes of the leader: what services schedule, what a leader appends, what the log has.
+
+Aeron: the parts of ConsensusModuleAgent that use its TimerService.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from aerowire.cluster.timers.timer_service import TimerHandler, TimerService
+
+TimerAppender = Callable[[int], int]
+"""Appends the event of an expired timer to the leader's log, by its correlation id; returns its position, or 0 or less without room."""
+
+
+class ClusterTimers:
+    """Timers of all services. Changed by all methods but `snapshot` and `next_deadline`.
+
+    Invariant: `_uncommitted` holds the timers whose events a leader has appended beyond the commit, by their positions. `_expired_counts`
+    holds those whose events the log had before the member's own service, which is behind, has scheduled them.
+    """
+
+    def __init__(self, make: Callable[[TimerHandler], TimerService], append: TimerAppender) -> None:
+        """`make(handler)` returns the timer service."""
+        self._service = make(self._on_timer_event)
+        self._append = append
+        self._uncommitted: deque[tuple[int, int]] = deque()
+        self._expired_counts: dict[int, int] = {}
+
+    # Services
+
+    def on_schedule_timer(self, correlation_id: int, deadline: int) -> None:
+        """Schedule a timer, in place of one with the same correlation id; one whose event the log has already is over."""
+        count = self._expired_counts.pop(correlation_id, 0)
+        if count == 0:
+            self._service.schedule_timer(correlation_id, deadline)
+        elif count > 1:
+            self._expired_counts[correlation_id] = count - 1
+
+    def on_cancel_timer(self, correlation_id: int) -> None:
+        """Remove a timer, if there is one."""
+        self._service.cancel_timer(correlation_id)
+
+    # A leader
+
+    def poll(self, now: int) -> int:
+        """Append the events of expired timers, until there is no room or a limit is reached; return how many were appended."""
+        return self._service.poll(now)
+
+    def current_time(self, now: int) -> None:
+        """Note the time of the cluster, after recovery and when the member begins to lead."""
+        self._service.current_time(now)
+
+    def next_deadline(self) -> int | None:
+        """Return when `poll` finds the next expired timer, which may be in the past; None if there is no timer."""
+        return self._service.next_deadline()
+
+    def on_commit_position(self, position: int) -> None:
+        """Forget the timers whose events are committed."""
+        while self._uncommitted and self._uncommitted[0][0] <= position:
+            self._uncommitted.popleft()
+
+    def end_term(self, log_position: int) -> None:
+        """Take back the timers whose events the log does not have: they are due at once."""
+        for position, correlation_id in self._uncommitted:
+            if position > log_position:
+                self._service.schedule_timer(correlation_id, 0)
+        self._uncommitted.clear()
+
+    # The log
+
+    def on_timer_replayed(self, correlation_id: int) -> None:
+        """Remove the timer whose event the log has; if the service has still to schedule it, it is over before."""
+        if not self._service.cancel_timer(correlation_id):
+            self._expired_counts[correlation_id] = self._expired_counts.get(correlation_id, 0) + 1
+
+    # Snapshots
+
+    def snapshot(self) -> tuple[tuple[int, int], ...]:
+        """Return the correlation id and the deadline of each timer, in the order in which the official service has them."""
+        return tuple(self._service.snapshot())
+
+    def load(self, timers: Iterable[tuple[int, int]]) -> None:
+        """Schedule the timers of a snapshot."""
+        for correlation_id, deadline in timers:
+            self.on_schedule_timer(correlation_id, deadline)
+
+    def _on_timer_event(self, correlation_id: int) -> bool:
+        position = self._append(correlation_id)
+        if position > 0:
+            self._uncommitted.append((position, correlation_id))
+        return position > 0
