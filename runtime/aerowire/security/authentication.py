@@ -30,7 +30,7 @@ class SessionProxy(Protocol):
 
 
 class Authenticator:
-    """Accepts every client, as a principal without a name. Subclasses decide otherwise; all methods run on the conductor's thread.
+    """Accepts every client, as a principal without a name. Subclasses decide otherwise; all methods run on the thread of the component.
 
     Aeron: Authenticator, DefaultAuthenticatorSupplier.
     """
@@ -42,7 +42,7 @@ class Authenticator:
         """Note a client's response to a challenge."""
 
     def on_connected_session(self, session: SessionProxy, _now_ms: int, /) -> None:
-        """Decide about a client that can be answered; called each 200 ms until a decision was sent."""
+        """Decide about a client that can be answered; called again and again until a decision was sent: by an archive each 200 ms."""
         session.authenticate(NO_PRINCIPAL)
 
     def on_challenged_session(self, session: SessionProxy, _now_ms: int, /) -> None:

@@ -12,7 +12,7 @@ from aerowire.security.authorisation import ALLOW_ALL, DENY_ALL, AuthorisationSe
 T = TypeVar("T")
 
 _DEFAULT_AUTHENTICATOR = "io.aeron.security.DefaultAuthenticatorSupplier"
-_AUTHORISATION = {"": ALLOW_ALL, "ALLOW_ALL": ALLOW_ALL, "DENY_ALL": DENY_ALL}
+_AUTHORISATION = {"ALLOW_ALL": ALLOW_ALL, "DENY_ALL": DENY_ALL}
 
 
 def authenticator_named(name: str, where: str) -> Authenticator:
@@ -23,8 +23,10 @@ def authenticator_named(name: str, where: str) -> Authenticator:
     return found
 
 
-def authorisation_named(name: str, where: str) -> AuthorisationService:
-    """Return the authorisation service that a name stands for. Raises ConfigurationError."""
+def authorisation_named(name: str, where: str, default: AuthorisationService = ALLOW_ALL) -> AuthorisationService:
+    """Return the authorisation service that a name stands for; an empty one stands for the default. Raises ConfigurationError."""
+    if not name:
+        return default
     if name in _AUTHORISATION:
         return _AUTHORISATION[name]
     found: AuthorisationService = _supplied(name, where, "an authorisation service", "is_authorised", "ALLOW_ALL, DENY_ALL")
