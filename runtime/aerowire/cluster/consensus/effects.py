@@ -47,6 +47,7 @@ class TruncateLog:
 class StopLog:
     """End everything that is open of a log, roll services' uncommitted work back to a position. Expects `LogStopped`.
 
+    Where a native agent has the term, that position is the one up to which the agent has committed or consumed the log, if it is further.
     Aeron: ConsensusModuleAgent.prepareForNewLeadership, and the parts of Election.init.
     """
 

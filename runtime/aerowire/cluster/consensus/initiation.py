@@ -116,4 +116,5 @@ class Initiation:
             if core.terms.last is None:
                 core.log_recording_id = NULL_VALUE
             core.append_position = 0 if core.log_recording_id == NULL_VALUE else result.append_position
+            core.log_position = max(core.log_position, result.log_position)
             self.init()

@@ -59,9 +59,14 @@ class LogTruncated:
 
 @dataclass(frozen=True, slots=True)
 class LogStopped:
-    """Nothing of a log that was led, followed, replayed or replicated is open any more; the recording ends at the append position."""
+    """Nothing of a log that was led, followed, replayed or replicated is open any more; the recording ends at the append position.
+
+    `log_position` is how far a leader's log was committed by then, or a follower's consumed: a native agent that has the term goes on
+    until it is stopped, beyond the position that the effect named.
+    """
 
     append_position: int
+    log_position: int = NULL_POSITION
 
 
 @dataclass(frozen=True, slots=True)
