@@ -177,8 +177,6 @@ class LogHost:
             heartbeat_interval_ns=INTERVAL_NS,
             heartbeat_timeout_ns=TIMEOUT_NS,
         )
-        for member_id in self.member_ids:
-            commit.positions.update(member_id, TERM, 0, self.clock.now_ns())
         term = LeaderTerm(LentPublication(self.log), self.recorded(), commit)
         self.proxy.lead(term)
         self.proxy.open_ingress(is_open=True)

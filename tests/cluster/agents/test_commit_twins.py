@@ -151,6 +151,21 @@ def test_positions_of_members_are_reported_as_they_were_told() -> None:
     assert (positions.count, positions.quorum_threshold) == (2, 2)
 
 
+def test_a_term_begins_with_what_members_told_before_and_the_whole_time_out_for_the_rest() -> None:
+    heard, positions = MemberPositions([1, 2, 3, 9]), MemberPositions([1, 2, 3, 4])
+    heard.update(1, TERM, 640, 50)
+    heard.update(2, TERM, 320, 40)
+    heard.update(9, TERM, 640, 90)
+    positions.update(2, TERM, 352, 41)
+    positions.adopt(heard, 100)
+    assert positions.reported() == [
+        ReportedPosition(1, TERM, 640, 50),
+        ReportedPosition(2, TERM, 352, 41),
+        ReportedPosition(3, -1, -1, 100),
+        ReportedPosition(4, -1, -1, 100),
+    ]
+
+
 @pytest.mark.parametrize("member_ids", [[], [1, 1], range(1025)])
 def test_ids_that_are_not_one_per_member_are_refused(member_ids: list[int]) -> None:
     with pytest.raises(ValueError, match="member ids: expected 1 to 1024 different ones"):

@@ -192,6 +192,25 @@ def test_a_recording_that_stops_is_a_fault_of_the_term(hosts: Callable[..., LogH
     assert host.commit_counter.value == 320
 
 
+def test_a_term_begins_with_what_followers_told_in_the_election(host: LogHost) -> None:
+    host.connect_members()
+    member = host.publication(CONSENSUS_STREAM)
+    host.recording_counter.value = 640
+    messages = [append_position(1, 320), append_position(7, 640), append_position(0, 640), append_position(2, -5)]
+    for message in messages:
+        host.offer(member, message)
+    assert [event.message for event in host.took(ConsensusMessage)] == messages[:1]
+    assert host.agent.consensus_drops.total == 3
+    host.at(10_100)
+    term = host.lead()
+    assert host.commit_counter.value == 320
+    assert term.commit.positions.reported() == [
+        ReportedPosition(0, TERM, 640, 10_100),
+        ReportedPosition(1, TERM, 320, 10_000),
+        ReportedPosition(2, -1, -1, 10_100),
+    ]
+
+
 # A follower
 
 

@@ -21,15 +21,20 @@ for a NewLeadershipTerm of the leader, `terminate` for a TerminationPosition, `w
 
 Terms. When an election closes, hand the term over, with the counter of what the archive has recorded of the log:
 
-    positions = MemberPositions(member_ids)         # `update` each with what the election knows of it
+    positions = MemberPositions(member_ids)         # the agent knows what members have told during the election
     commit = LeaderCommit(member_id, positions, leadership_term_id=..., commit_position=..., heartbeat_interval_ns=..., ...)
     proxy.lead(LeaderTerm(LentPublication(log), PositionBound(counters, counter_id), commit))
     proxy.follow(FollowerTerm(PositionBound(counters, counter_id), FollowerCommit(leadership_term_id=..., now_ns=..., ...)))
 
 `now_ns` is of the agent's clock. TermFaulted says once what ends a term: no majority, a silent leader, a log that is closed or full, a
 recording that has stopped. After the first two the agent commits and consumes no more, and members' messages are the conductor's again.
-`end_term` ends a term in any case; from TermEnded on, the term's `commit` says how far it came: give that, and the positions of members,
-to the election BEFORE it decides. The log publication is given back then, and what was not appended is answered as closed.
+`end_term` ends a term in any case. From TermEnded on, the term's `commit` does not change any more, the log publication is given back,
+and what was not appended is answered as closed.
+
+The consensus machine, meanwhile, is in CLOSED: do not let it tick while the agent has the term, because the agent decides what its ticks
+would decide. Give it messages and LogRecorded as before, a TermFaulted as EffectFailed, and the end of a follower's log as
+LogImageClosed. Carry StopLog out by `end_term` and `remove_log`, and once TermEnded and LogReturned have come, tell LogStopped with the
+position that was committed or consumed: nothing below that may be taken back.
 
 The leader's log. Everything but messages of sessions is encoded by the conductor, messages of services too, and appended by
 `proxy.append(OutboundMessage(...))`; the agent fills in timestamp and log position, and MessageAppended has both. Appends go in order,

@@ -28,12 +28,18 @@ cdef class ConsensusAdapter:
     """Reads messages of members at all times. Changed by: the agent."""
 
     def __cinit__(self, ClusterAgentEvents events not None, ConsensusPublisher publisher not None, DropCounts drops not None,
-                  int fragment_limit):
+                  int32_t member_id, member_ids, int fragment_limit):
         self._events = events
         self._publisher = publisher
         self._drops = drops
+        self._member_id = member_id
+        self._heard = MemberPositions(member_ids)
         self._fragment_limit = fragment_limit
         self.images = ImageGroup(events)
+
+    cdef void lead(self, LeaderCommit leader, int64_t now_ns) noexcept nogil:
+        leader.positions.adopt(self._heard, now_ns)
+        self.leader = <void*>leader
 
     cdef int poll(self, int64_t now_ns) noexcept nogil:
         cdef int messages = 0
@@ -59,7 +65,7 @@ cdef class ConsensusAdapter:
             self._drops.add(DROP_MALFORMED)
             return
         template_id = header_template_id(image.message)
-        if template_id == APPEND_POSITION_TEMPLATE_ID and self.leader is not NULL:
+        if template_id == APPEND_POSITION_TEMPLATE_ID:
             self._on_append_position(image)
         elif template_id == COMMIT_POSITION_TEMPLATE_ID and (self.leader is not NULL or self.follower is not NULL):
             self._on_commit_position(image)
@@ -82,8 +88,11 @@ cdef class ConsensusAdapter:
         member = self._publisher.find(append_position_follower_member_id(block))
         if leadership_term_id < 0 or log_position < 0:
             self._drops.add(DROP_MALFORMED)
-        elif member is NULL or member.member_id == (<LeaderCommit>self.leader).member_id:
+        elif member is NULL or member.member_id == self._member_id:
             self._drops.add(DROP_UNKNOWN_MEMBER)
+        elif self.leader is NULL:
+            self._heard.update(member.member_id, leadership_term_id, log_position, self._now_ns)
+            self._hand_over(image)
         elif leadership_term_id > (<LeaderCommit>self.leader).leadership_term_id:
             self._drops.add(DROP_WRONG_TERM)
         else:

@@ -20,7 +20,7 @@ cdef class LeaderCommit:
     cdef readonly MemberPositions positions
     cdef readonly int32_t member_id
     cdef readonly int64_t leadership_term_id
-    cdef readonly int64_t commit_position
+    cdef int64_t _commit_position   # written by the agent, read by any thread
     cdef int64_t _heartbeat_interval_ns
     cdef int64_t _heartbeat_timeout_ns
     cdef int64_t _time_of_last_log_update_ns
@@ -28,3 +28,6 @@ cdef class LeaderCommit:
 
     cpdef int tick(self, int64_t append_position, int64_t now_ns) noexcept nogil
     cpdef int64_t next_deadline_ns(self) noexcept nogil
+
+    cdef inline int64_t committed(self) noexcept nogil:                 # the agent's
+        return self._commit_position

@@ -5,6 +5,8 @@
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
+from aerowire.memory.atomics cimport load_acquire_i64, store_release_i64
+
 
 cdef class LeaderCommit:
     """The leader of a term. Positions of members are told to its `positions`.
@@ -19,7 +21,7 @@ cdef class LeaderCommit:
         self.member_id = member_id
         self.positions = positions
         self.leadership_term_id = leadership_term_id
-        self.commit_position = commit_position
+        self._commit_position = commit_position
         self._heartbeat_interval_ns = heartbeat_interval_ns
         self._heartbeat_timeout_ns = heartbeat_timeout_ns
 
@@ -32,8 +34,8 @@ cdef class LeaderCommit:
             return LEADER_INACTIVE_QUORUM
         # Followers' archives may be faster than this member's.
         position = min(self.positions.quorum_position(self.leadership_term_id, now_ns, self._heartbeat_timeout_ns), append_position)
-        if position > self.commit_position:
-            self.commit_position = position
+        if position > self._commit_position:
+            store_release_i64(&self._commit_position, position)
             steps = LEADER_PUBLISH | LEADER_ADVANCE
         elif not self._is_begun or now_ns - self._time_of_last_log_update_ns >= self._heartbeat_interval_ns:
             steps = LEADER_PUBLISH
@@ -45,3 +47,10 @@ cdef class LeaderCommit:
     cpdef int64_t next_deadline_ns(self) noexcept nogil:
         """Return when the next heartbeat is due; INT64_MIN before the first."""
         return self._time_of_last_log_update_ns + self._heartbeat_interval_ns if self._is_begun else -INT64_MAX - 1
+
+    # -- Python faces ----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def commit_position(self) -> int:
+        """How far the log is committed; any thread."""
+        return load_acquire_i64(&self._commit_position)

@@ -43,7 +43,8 @@ cdef class LogAgent(QueuedAgent):
         self._log_publisher = LogPublisher(events)
         self._ingress = IngressAdapter(events, self._log_publisher, self.ingress_drops, fragment_limit)
         self._consensus_publisher = ConsensusPublisher(events, self.consensus_drops, member_ids)
-        self._consensus = ConsensusAdapter(events, self._consensus_publisher, self.consensus_drops, fragment_limit)
+        self._consensus = ConsensusAdapter(events, self._consensus_publisher, self.consensus_drops, member_id, member_ids,
+                                           fragment_limit)
         self._log = LogAdapter(events, commit_position, self.log_drops, fragment_limit)
         self._published_position = NULL_VALUE
 
@@ -110,10 +111,10 @@ cdef class LogAgent(QueuedAgent):
             self._leave_term()
             return work + 1
         if steps & LEADER_ADVANCE:
-            self._commit_position.propose_max((<LeaderTerm>self._leader_term).commit.commit_position)
+            self._commit_position.propose_max((<LeaderTerm>self._leader_term).commit.committed())
         if steps & LEADER_PUBLISH:
             self._consensus_publisher.publish_commit_position(
-                (<LeaderTerm>self._leader_term).commit.leadership_term_id, (<LeaderTerm>self._leader_term).commit.commit_position,
+                (<LeaderTerm>self._leader_term).commit.leadership_term_id, (<LeaderTerm>self._leader_term).commit.committed(),
                 self._member_id)
             work += 1
         return work
@@ -207,7 +208,7 @@ cdef class LogAgent(QueuedAgent):
         if command.operation == LEAD_TERM:
             self._end_term()
             self._leader_term = command.subject
-            self._consensus.leader = <void*>(<LeaderTerm>command.subject).commit
+            self._consensus.lead((<LeaderTerm>command.subject).commit, now_ns)
             self._log_publisher.connect((<LeaderTerm>command.subject).log)
             self._ingress.leadership_term_id = (<LeaderTerm>command.subject).commit.leadership_term_id
             self._ingress.is_leader = True

@@ -25,6 +25,7 @@ cdef class MemberPositions:
 
     cdef int index_of(self, int32_t member_id) noexcept nogil           # -1: no member
     cpdef bint update(self, int32_t member_id, int64_t leadership_term_id, int64_t log_position, int64_t now_ns) noexcept nogil
+    cpdef void adopt(self, MemberPositions heard, int64_t now_ns) noexcept nogil
     cpdef bint has_active_quorum(self, int64_t now_ns, int64_t timeout_ns) noexcept nogil
     cpdef int64_t quorum_position(self, int64_t leadership_term_id, int64_t now_ns, int64_t timeout_ns) noexcept nogil
     cdef bint _is_active(self, const MemberPosition* member, int64_t now_ns, int64_t timeout_ns) noexcept nogil

@@ -69,6 +69,21 @@ cdef class MemberPositions:
         store_release_i32(&member.is_heard, 1)
         return True
 
+    cpdef void adopt(self, MemberPositions heard, int64_t now_ns) noexcept nogil:
+        """Begin a term: take what members have told before, if that is later; count one that was never heard of as heard of now."""
+        cdef MemberPosition* member
+        cdef const MemberPosition* before
+        cdef int i, index
+        for i in range(self.count):
+            member = &self.members[i]
+            index = heard.index_of(member.member_id)
+            before = NULL if index < 0 else &heard.members[index]
+            if before is not NULL and before.is_heard and (
+                    not member.is_heard or before.time_of_last_append_position_ns >= member.time_of_last_append_position_ns):
+                self.update(member.member_id, before.leadership_term_id, before.log_position, before.time_of_last_append_position_ns)
+            elif not member.is_heard:
+                self.update(member.member_id, NULL_VALUE, NULL_VALUE, now_ns)
+
     cpdef bint has_active_quorum(self, int64_t now_ns, int64_t timeout_ns) noexcept nogil:
         """Return whether a majority was heard of within the timeout."""
         cdef int active = 0
