@@ -17,7 +17,6 @@ from tests.support.waiting import wait_until
 MESSAGES = 6_000
 SCHEMA = 111
 GROWTH_MAX = 8 << 20
-FRAME_LENGTH = 128  # of what is damaged
 
 
 def hostile(draw: random.Random) -> bytes:
@@ -113,25 +112,24 @@ def test_a_hostile_log_is_consumed_to_its_end_and_memory_stays_flat(host: LogHos
     assert host.agent.log_drops.total > 0
 
 
-def damaged(host: LogHost, publication: Any, frame_length: int) -> None:
-    """Give the next message of a publication a frame that says another length."""
+def damage(host: LogHost, publication: Any, length: int, at: int, replacement: bytes) -> None:
+    """Publish a message that nobody reads yet, and write over a part of its frame's header."""
+    host.proxy.open_ingress(is_open=False)
+    host.settle()
     offset = publication.position % 65_536
-    assert offset + FRAME_LENGTH < 65_536
-    publication.offer(bytes(FRAME_LENGTH - 32))
-    [path] = [
-        path
-        for path in Path(host.driver.aeron_dir, "publications").iterdir()
-        if path.stat().st_size and _session_of(path) == publication.session_id
-    ]
-    with path.open("r+b") as file:
-        file.seek(offset)
-        file.write(struct.pack("<i", frame_length))
-
-
-def _session_of(path: Path) -> int:
-    # the first frame of the log's first term has it
-    with path.open("rb") as file:
-        return int(struct.unpack("<i", file.read(16)[12:])[0])
+    assert offset + 32 + length < 65_536
+    publication.offer(session_message(7, bytes(length - HEADER)))
+    for path in Path(host.driver.aeron_dir, "publications").iterdir():
+        with path.open("r+b") as file:
+            file.seek(offset + 12)
+            if file.read(4) == struct.pack("<i", publication.session_id):
+                file.seek(offset + at)
+                file.write(replacement)
+                break
+    else:
+        raise AssertionError("no log has the message")
+    host.proxy.open_ingress(is_open=True)
+    host.settle()
 
 
 def test_a_frame_that_cannot_be_stepped_over_ends_its_image_alone(host: LogHost) -> None:
@@ -140,7 +138,7 @@ def test_a_frame_that_cannot_be_stepped_over_ends_its_image_alone(host: LogHost)
     host.open_session(7)
     host.offer(client, session_message(7, b"before"))
     assert len(host.logged()) == 1
-    damaged(host, client, 1 << 20)
+    damage(host, client, 96, 0, struct.pack("<i", 1 << 20))
     [event] = host.took(ImageReturned)
     assert event.is_malformed
     assert event.image.loan.session_id == client.session_id
@@ -153,7 +151,9 @@ def test_a_frame_that_cannot_be_stepped_over_ends_the_log(host: LogHost) -> None
     publication, log = host.follow_log(FOREVER, is_bounded=False)
     publication.offer(session_message(7, bytes(32)))
     host.settle()
-    damaged(host, publication, 31)
+    host.proxy.limit_log(96)
+    damage(host, publication, 96, 0, struct.pack("<i", 31))
+    host.proxy.limit_log(FOREVER)
     assert host.took(LogReturned) == [LogReturned(log, LogEnd.MALFORMED, 96)]
 
 
@@ -163,18 +163,9 @@ def test_fragments_without_a_beginning_or_an_end_are_dropped(host: LogHost) -> N
     host.open_session(7)
     host.offer(client, session_message(7, b"first"))
     assert len(host.logged()) == 1
-    path = next(path for path in Path(host.driver.aeron_dir, "publications").iterdir() if _session_of(path) == client.session_id)
     for flags in (0x80, 0x80, 0x40, 0x40, 0x00):
-        host.proxy.open_ingress(is_open=False)
-        host.settle()
-        offset = client.position % 65_536
-        host.offer(client, session_message(7, b"x"))
-        with path.open("r+b") as file:
-            file.seek(offset + 5)
-            file.write(bytes([flags]))
-        host.proxy.open_ingress(is_open=True)
-        host.settle()
+        damage(host, client, HEADER + 1, 5, bytes([flags]))
     host.offer(client, session_message(7, b"last"))
     logged = host.logged()
-    assert [message[HEADER:] for message in logged] == [b"x" + session_message(7, b"x"), b"last"], "the second beginning has an end"
+    assert [message[HEADER:] for message in logged] == [b"\0" + session_message(7, b"\0"), b"last"], "the second beginning has an end"
     assert host.agent.ingress_drops[DropReason.MALFORMED] == 1
