@@ -18,7 +18,6 @@ from aerowire.system.file_system import FileSystem
 from tests.cluster.module.nodes import OPTIONS, Node, run
 from tests.support.processes import free_port
 
-NEW_TERM = 24  # the template of NewLeadershipTermEvent
 EVENT_LENGTH = 96  # of NewLeadershipTermEvent, with its frame
 
 
@@ -124,31 +123,6 @@ def test_three_members_elect_replicate_fail_over_and_take_the_former_leader_back
     assert leader.service is not None
     assert second.service is not None
     assert leader.service.read == second.service.read
-
-
-def test_a_member_that_was_away_for_terms_replicates_them_and_catches_up(three: Cluster) -> None:
-    leader = three.elected(three.nodes)
-    three.run_until_read(three.nodes, three.append(leader, 20))
-    away, *others = (node for node in three.nodes if node is not leader)
-    others.append(leader)
-    away.stop()
-    for _ in range(2):
-        leader = three.elected(others)
-        three.run_until_read(others, three.append(leader, 20))
-        leader.stop()
-        leader.start()
-    leader = three.elected(others)
-    end = three.append(leader, 20)
-
-    away.start()
-    assert three.elected(three.nodes) is leader
-    three.run_until_read(three.nodes, end)
-    assert away.service is not None
-    assert leader.service is not None
-    assert away.service.read == leader.service.read
-    terms = [NewLeadershipTermEvent.decode(message) for _, message in away.service.read if message[2] == NEW_TERM]
-    assert [term.leadership_term_id for term in terms] == [0, 1, 2]
-    assert away.errors[1:] == []  # the first one tells of the errors of its former life
 
 
 def test_one_consensus_module_lives_in_a_directory(one: Cluster) -> None:

@@ -39,7 +39,6 @@ class Initiation:
         self._is_stop_due = False
         self._retry_deadline_ns = 0
         self._failures = 0
-        self.last_failure: str | None = None
 
     def init(self) -> None:
         """INIT: once nothing of an earlier log is open, and a failure's delay is over, take part in a canvass."""
@@ -86,7 +85,6 @@ class Initiation:
         The longest delay is one that a leader without another follower outlasts. The official member begins again at once, for ever.
         """
         core = self._core
-        self.last_failure = reason
         longest_ns = core.options.leader_heartbeat_timeout_ns >> 2
         delay_ns = min(core.options.election_status_interval_ns << min(self._failures, _DOUBLINGS_MAX), longest_ns)
         self._failures += 1
@@ -101,7 +99,6 @@ class Initiation:
     def end_failures(self) -> None:
         """Forget failures: an election has ended well."""
         self._failures = 0
-        self.last_failure = None
 
     def hold(self, message: RequestVote) -> None:
         """Keep the request that ends a term until it can be answered. An official member leaves it to the candidate's next ballot."""

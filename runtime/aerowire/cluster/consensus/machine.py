@@ -12,7 +12,7 @@ Any state goes back to INIT when the attempt fails or another term begins.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aerowire.cluster.consensus.canvass import UNDECIDED, Canvass
@@ -169,11 +169,6 @@ class ConsensusMachine:
         return self._core.candidate_term_id
 
     @property
-    def last_failure(self) -> str | None:
-        """Why the attempt before this one failed; None once an election has ended."""
-        return self._initiation.last_failure
-
-    @property
     def log_position(self) -> int:
         """How far a leader's log is committed, and a follower's consumed."""
         return self._core.log_position
@@ -182,6 +177,11 @@ class ConsensusMachine:
     def append_position(self) -> int:
         """How far the log is recorded."""
         return self._core.append_position
+
+    @property
+    def member_states(self) -> Mapping[int, MemberState]:
+        """What each member has told of its log, by id."""
+        return {member.member_id: member for member in self._core.members}
 
     # Inputs
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from aerowire.archive.client.steps import Steps
 from aerowire.base.agent import Agent
 from aerowire.base.errors import AerowireError, ConsensusModuleError, StorageSpaceError
+from aerowire.cluster.consensus.inputs import SendFailed
 from aerowire.cluster.consensus.machine import ConsensusMachine
 from aerowire.cluster.consensus.messages import Message
 from aerowire.cluster.module.consensus_codec import Request, decode_message
@@ -23,7 +24,7 @@ from aerowire.cluster.module.log_recording import LogRecording
 from aerowire.cluster.module.member import Member
 from aerowire.cluster.module.message_reader import MessageReader
 from aerowire.cluster.module.recovery import Recovered, recover
-from aerowire.cluster.module.service_codec import decode_service_word
+from aerowire.cluster.module.service_codec import Word, decode_service_word
 from aerowire.codecs.flyweights.cluster.messages.termination_ack import TerminationAck
 from aerowire.codecs.flyweights.cnc import ConsensusModuleState
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.composition import ModuleResources
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.duty_cycle import DutyCycle
+    from aerowire.cluster.module.idle_sleeper import IdleSleeper
 
 # How often the mark file shows that the consensus module lives, and services are looked after.
 MARK_FILE_UPDATE_INTERVAL_MS = 1000
@@ -55,6 +57,7 @@ class ConsensusModuleAgent(Agent):
         duty_cycle: DutyCycle,
         *,
         invokers: Sequence[Invoker],
+        sleeper: IdleSleeper,
     ) -> None:
         """`invokers` do the work of driver and client where they have no threads."""
         self.role_name = core.context.agent_role_name
@@ -66,13 +69,14 @@ class ConsensusModuleAgent(Agent):
         self._mark_file_deadline_ms = 0
         self._duty_cycle = duty_cycle
         self._invokers = invokers
+        self._sleeper = sleeper
         self._inbox: deque[Message | Result] = deque()
         self._is_closed = False
         self.member = Member(core, resources.services)
         self._consensus_adapter = MessageReader[Message | Request](
             resources.consensus_subscription, decode_message, self._on_consensus_message
         )
-        self._service_adapter = MessageReader(resources.service_subscription, decode_service_word, self.member.on_service_word)
+        self._service_adapter = MessageReader[Word](resources.service_subscription, decode_service_word, self.member.on_service_word)
         steps = recover(core, resources.services.acks, self.member.load_snapshot)
         self._recovery: Steps[Recovered] | None = Steps("recover", steps, _nothing)
 
@@ -97,6 +101,8 @@ class ConsensusModuleAgent(Agent):
         if self.member.has_ended:
             self.close()
             self._run_termination_hook()
+        if work:
+            self._sleeper.start_over()
         return work
 
     def next_deadline_ns(self) -> int:
@@ -155,11 +161,12 @@ class ConsensusModuleAgent(Agent):
         core, facts = self.core, recovered.facts
         recording = LogRecording(core, facts.log_recording_id, facts.append_position)
         log_publisher = LogPublisher(core, recording)
+        adapter = LogAdapter(self.member, core.context.log_fragment_limit, facts.log_position)
         self._effects = Effects(
             core,
             recording=recording,
             log_publisher=log_publisher,
-            adapter=LogAdapter(self.member, core.context.log_fragment_limit, facts.log_position),
+            adapter=adapter,
             consensus_publisher=self._resources.consensus_publisher,
             services=self._resources.services,
             listener=self.member,
@@ -168,7 +175,7 @@ class ConsensusModuleAgent(Agent):
         member_ids = tuple(member.member_id for member in core.context.members)
         options, random = core.context.consensus_options, core.ports.random
         self.machine = ConsensusMachine(core.context.cluster_member_id, member_ids, options, random, facts)
-        self.member.begin(recovered, self.machine, log_publisher, self._resources.consensus_publisher, self._inbox.append)
+        self.member.begin(recovered, self.machine, log_publisher, adapter, self._resources.consensus_publisher, self._inbox.append)
         self._effects.carry_out(self.machine.start(now_ns))
         self.member.set_state(ConsensusModuleState.ACTIVE)
         return 1
@@ -180,14 +187,19 @@ class ConsensusModuleAgent(Agent):
         work = effects.poll()
         work += self._handle_inbox(machine, effects, now_ns)
         effects.carry_out(machine.tick(now_ns))
-        return work + self._handle_inbox(machine, effects, now_ns)
+        work += self._handle_inbox(machine, effects, now_ns)
+        return work + (0 if self.member.has_ended else self.member.do_work(now_ns))
 
     def _handle_inbox(self, machine: ConsensusMachine, effects: Effects, now_ns: int) -> int:
-        """Give messages and results to the machine, in their order, and those that come of that."""
+        """Give messages and results to the machine, in their order, and those that come of that; return how many.
+
+        A message that could not be sent does not count: it is tried again in each cycle, between which the thread may idle.
+        """
         handled = 0
         while self._inbox and not self.member.has_ended:
-            handled += 1
-            effects.carry_out(machine.handle(now_ns, self._inbox.popleft()))
+            given = self._inbox.popleft()
+            handled += not isinstance(given, SendFailed)
+            effects.carry_out(machine.handle(now_ns, given))
         return handled
 
     def _on_consensus_message(self, message: Message | Request) -> None:

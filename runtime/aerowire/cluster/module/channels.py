@@ -5,10 +5,12 @@ Aeron: ConsensusModuleAgent.addLogPublication, Election.addFollowerSubscription,
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from aerowire.base.channel_builder import initial_position
 from aerowire.base.channel_uri import ChannelUri
+from aerowire.base.errors import ChannelError
 
 if TYPE_CHECKING:
     from aerowire.cluster.files.recovery_plan import RecordingExtent
@@ -150,6 +152,29 @@ def response_replication(channel: str, response_endpoint: str) -> str:
 def ingress(channel: str, endpoint: str) -> str:
     """Return the channel of clients' messages to a member."""
     return with_parameters(with_endpoint(channel, endpoint) if ChannelUri.parse(channel).is_udp else channel, rejoin=False, reliable=True)
+
+
+def response(channel: str, egress_channel: str | None, *, is_ipc_allowed: bool) -> str | None:
+    """Return the channel of answers to a client, with the parameters of the member's own egress channel; None where there can be none."""
+    try:
+        uri = ChannelUri.parse(channel)
+    except ChannelError:
+        return None
+    if not egress_channel or (uri.is_ipc and is_ipc_allowed):
+        return channel
+    if uri.is_ipc:
+        return egress_channel
+    uri.parameters.update(ChannelUri.parse(egress_channel).parameters)
+    return str(uri)
+
+
+def is_multicast(channel: str) -> bool:
+    """Return whether a channel's endpoint is a multicast group."""
+    endpoint = ChannelUri.parse(channel).get("endpoint") or ""
+    try:
+        return ip_address(endpoint.rpartition(":")[0].strip("[]")).is_multicast
+    except ValueError:
+        return False
 
 
 def _text(value: object) -> str:

@@ -23,6 +23,7 @@ from aerowire.cluster.module.cluster_counters import ClusterIdCheck, CounterRequ
 from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
 from aerowire.cluster.module.core import ModuleCore
 from aerowire.cluster.module.duty_cycle import DutyCycle
+from aerowire.cluster.module.idle_sleeper import IdleSleeper
 from aerowire.cluster.module.service_acks import ServiceAcks
 from aerowire.cluster.module.service_control import ServiceControl
 from aerowire.cluster.module.service_proxy import ServiceProxy
@@ -79,6 +80,7 @@ class ModuleParts:
     agent: ConsensusModuleAgent
     files: ModuleFiles
     aeron: Aeron
+    sleeper: IdleSleeper
 
     def close(self) -> None:
         """Close what is still open, tell the driver, and close the files."""
@@ -161,9 +163,10 @@ def build_module(
         counters[CounterType.CLUSTER_CYCLE_TIME_THRESHOLD_EXCEEDED],
         context.cycle_threshold_ns,
     )
-    agent = ConsensusModuleAgent(core, resources, files.mark_file, duty_cycle, invokers=invokers_of(context, aeron))
+    sleeper = IdleSleeper(context.new_idle_strategy())
+    agent = ConsensusModuleAgent(core, resources, files.mark_file, duty_cycle, invokers=invokers_of(context, aeron), sleeper=sleeper)
     files.mark_file.signal_ready(ports.clock.now_ms())
-    return ModuleParts(agent, files, aeron)
+    return ModuleParts(agent, files, aeron, sleeper)
 
 
 def invokers_of(context: ConsensusModuleContext, aeron: Aeron) -> list[Invoker]:

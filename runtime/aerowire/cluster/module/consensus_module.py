@@ -55,7 +55,7 @@ class ConsensusModule:
             self._runner = ports.threads.new_runner(
                 [parts.agent],
                 ports.clock,
-                context.new_idle_strategy(),
+                parts.sleeper,
                 role_name=context.agent_role_name,
                 on_error=parts.agent.core.errors.record,
                 thread_factory=context.thread_factory,

@@ -18,14 +18,18 @@ from aerowire.cluster.consensus.options import ConsensusOptions
 from aerowire.cluster.module.channels import with_alias
 from aerowire.cluster.module.cluster_clock import time_unit_named
 from aerowire.cluster.module.option_checks import check_options, wrong_option
+from aerowire.cluster.sessions.authorisation import ALLOW_BACKUP_AND_STANDBY
 from aerowire.codecs.tables.archive_options import OPTIONS as ARCHIVE_OPTIONS
 from aerowire.codecs.tables.cluster_options import OPTIONS
 from aerowire.recordings.versions import compose_version, major_version
+from aerowire.security.suppliers import authenticator_named, authorisation_named
 
 if TYPE_CHECKING:
     from aerowire.client.aeron import Aeron
     from aerowire.client.context import Invoker
     from aerowire.codecs.flyweights.events import ClusterEventCode
+    from aerowire.security.authentication import Authenticator
+    from aerowire.security.authorisation import AuthorisationService
     from aerowire.system.threads import ThreadFactory
 
 _SCOPE = "consensus-module"
@@ -104,6 +108,8 @@ class ConsensusModuleContext:
         *,
         aeron_dir: str | os.PathLike[str] | None = None,
         archive: ArchiveClientContext | None = None,
+        authenticator: Authenticator | None = None,
+        authorisation: AuthorisationService | None = None,
         use_agent_invoker: bool = False,
         media_driver_invoker: Invoker | None = None,
         thread_factory: ThreadFactory | None = None,
@@ -117,9 +123,9 @@ class ConsensusModuleContext:
         """`aeron_dir` is the driver's directory, `archive` has the options of the client of the node's own archive.
 
         With `use_agent_invoker` the caller runs the consensus module, which runs the `media_driver_invoker` too if there is one.
-        `thread_factory(target, name)` returns the thread, not started, of a consensus module that has one. `termination_hook` is called
-        once it has ended by itself. `app_version` is that of the services; `app_version_validator` decides, of it and another one, whether
-        the log of one is understood by the other.
+        `authenticator` and `authorisation` are used in place of those that options name. `thread_factory(target, name)` returns the
+        thread, not started, of a consensus module that has one. `termination_hook` is called once it has ended by itself. `app_version` is
+        that of the services; `app_version_validator` decides, of it and another one, whether the log of one is understood by the other.
         """
         if aeron_dir is not None and not isinstance(aeron_dir, str | os.PathLike):
             raise arguments.wrong_type("aeron_dir", aeron_dir, "a path as text or os.PathLike", "aeron_dir")
@@ -156,6 +162,8 @@ class ConsensusModuleContext:
             appointed_leader_id=self.appointed_leader_id,
             app_version=app_version,
         )
+        self.authenticator = authenticator or authenticator_named(*self._named("authenticator_supplier"))
+        self.authorisation = authorisation or authorisation_named(*self._named("authorisation_service_supplier"), ALLOW_BACKUP_AND_STANDBY)
         self.new_idle_strategy()
 
     @property
@@ -195,6 +203,9 @@ class ConsensusModuleContext:
             properties=self.properties,
             environ=self.environ,
         )
+
+    def _named(self, name: str) -> tuple[str, str]:
+        return str(self._values[name] or ""), OPTIONS[name].property
 
     def _own_member(self) -> ClusterMember:
         member = self.find_member(self.cluster_member_id)

@@ -10,8 +10,11 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from aerowire.base.units import INT64_MAX
-from aerowire.client.subscriptions.assembler import ImageFragmentAssembler
+from aerowire.client.subscriptions.actions import Action
+from aerowire.client.subscriptions.controlled_assembler import ImageControlledFragmentAssembler
 from aerowire.codecs.flyweights.cluster.dispatch import decode
+from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
+from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeaderDecoder
 from aerowire.codecs.support.errors import SbeError
 
@@ -47,7 +50,7 @@ class LogAdapter:
         """Start at a position without an image; at most `fragment_limit` fragments are read at a time."""
         self._handler = handler
         self._fragment_limit = fragment_limit
-        self._assembler = ImageFragmentAssembler(self._on_message)
+        self._assembler = ImageControlledFragmentAssembler(self._on_message)
         self._image: Image | None = None
         self._position = position
 
@@ -86,19 +89,19 @@ class LogAdapter:
         image = self._image
         if image is None or image.is_closed or image.position >= bound_position:
             return 0
-        return image.bounded_poll(self._assembler, bound_position, self._fragment_limit)
+        return image.bounded_controlled_poll(self._assembler, bound_position, self._fragment_limit)
 
     def leave(self) -> None:
         """Leave the image; the position stays."""
         self._position, self._image = self.position, None
 
-    def _on_message(self, buffer: memoryview, offset: int, length: int, header: Header) -> None:
+    def _on_message(self, buffer: memoryview, offset: int, length: int, header: Header) -> Action:
         if length >= _HEADER.size:
             _, template_id, schema_id, _ = _HEADER.unpack_from(buffer, offset)
             if (template_id, schema_id) == _SESSION_MESSAGE_IDS and length >= _SESSION_MESSAGE.size:
                 _, cluster_session_id, timestamp = _SESSION_MESSAGE.unpack_from(buffer, offset)
                 self._handler.on_session_message(cluster_session_id, timestamp)
-                return
+                return Action.CONTINUE
         else:
             template_id = schema_id = 0
         message = bytes(buffer[offset : offset + length])
@@ -106,5 +109,7 @@ class LogAdapter:
             event = decode(message)
         except SbeError:
             self._handler.on_foreign_message(schema_id, template_id, message)
-        else:
-            self._handler.on_log_event(event, header.position)
+            return Action.CONTINUE
+        self._handler.on_log_event(event, header.position)
+        # Whether the log is read on behind them depends on what they have done.
+        return Action.BREAK if isinstance(event, ClusterActionRequest | NewLeadershipTermEvent) else Action.CONTINUE

@@ -20,6 +20,8 @@ from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event impor
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderDecoder
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.publications.publication import ExclusivePublication
     from aerowire.cluster.module.core import ModuleCore
@@ -115,7 +117,7 @@ class LogPublisher:
             )
         )
 
-    def append(self, *parts: bytes) -> int | None:
+    def append(self, *parts: Buffer) -> int | None:
         """Append a message. Raises ConsensusModuleError where the log has ended."""
         for _ in range(_SEND_ATTEMPTS):
             position = self._offer(*parts)
@@ -139,7 +141,7 @@ class LogPublisher:
                 return position
         return None
 
-    def _offer(self, *parts: bytes) -> int | None:
+    def _offer(self, *parts: Buffer) -> int | None:
         if self.publication is None:
             return None
         result = self.publication.offer_parts(*parts)

@@ -1,6 +1,6 @@
-"""The member beside its consensus: its state and role, its services, and what the log means to them.
+"""The member beside its consensus: its state and role, its services, what it does as a leader and as a follower, and its end.
 
-Aeron: ConsensusModuleAgent, outside of elections.
+Aeron: ConsensusModuleAgent, outside of elections. Toggles and snapshots are `member_actions`, what the log builds is `replicated_state`.
 """
 
 from __future__ import annotations
@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
-from aerowire.base.errors import ConsensusModuleError
 from aerowire.cluster.consensus.inputs import Result, TermReplayed
 from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.consensus.members import encode_members
+from aerowire.cluster.module.client_sessions import ClientSessions
+from aerowire.cluster.module.ingress_adapter import IngressAdapter
+from aerowire.cluster.module.member_actions import MemberActions
+from aerowire.cluster.module.replicated_state import ReplicatedState
 from aerowire.cluster.module.service_acks import Ack
+from aerowire.cluster.module.snapshot_taker import load_snapshot
+from aerowire.cluster.sessions import inputs as session_inputs
 from aerowire.codecs.flyweights.cluster.enums import BooleanType
+from aerowire.codecs.flyweights.cluster.messages.challenge_response import ChallengeResponse
+from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
 from aerowire.codecs.flyweights.cluster.messages.cluster_members_query import ClusterMembersQuery
 from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent
 from aerowire.codecs.flyweights.cluster.messages.service_ack import ServiceAck
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.consensus_codec import Request
     from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
     from aerowire.cluster.module.core import ModuleCore
+    from aerowire.cluster.module.log_adapter import LogAdapter
     from aerowire.cluster.module.log_publisher import LogPublisher
     from aerowire.cluster.module.recovery import Recovered
     from aerowire.cluster.module.service_codec import Word
@@ -35,48 +43,74 @@ if TYPE_CHECKING:
     from aerowire.codecs.flyweights.cluster.messages.termination_ack import TerminationAck
     from aerowire.ipc.counters import CountersReader
 
+# Toggles, and what waits for a time, are looked at that often. Aeron: SLOW_TICK_INTERVAL_NS.
+_TICK_INTERVAL_NS = 10_000_000
+
 
 class Member:
     """The state of one member. Changed by the log, its services, elections and toggles. Invariant: `state` is what the counter shows."""
 
     def __init__(self, core: ModuleCore, services: ServiceControl) -> None:
         """Start in INIT."""
-        self._core = core
-        self._services = services
-        self._machine: ConsensusMachine | None = None
-        self._log_publisher: LogPublisher | None = None
-        self._consensus_publisher: ConsensusPublisher | None = None
-        self._give: Callable[[Result], object] = lambda _: None
-        self._counter_handler: int | None = None
+        self.core = core
+        self.services = services
+        self.machine: ConsensusMachine | None = None
+        self.log_publisher: LogPublisher | None = None
+        self.adapter: LogAdapter | None = None
+        self.consensus_publisher: ConsensusPublisher | None = None
         self.state = ConsensusModuleState.INIT
         self.role = ClusterRole.FOLLOWER
         self.leader_member_id = NULL_VALUE
         self.leadership_term_id = NULL_VALUE
         self.has_ended = False
+        self._give: Callable[[Result], object] = lambda _: None
+        self._counter_handler: int | None = None
+        self._tick_ns: int | None = None
+        self._swept_position = NULL_VALUE
+        self._sessions = ClientSessions(core)
+        self._ingress = IngressAdapter(core, self._sessions)
+        self.replicated = ReplicatedState(core, self._sessions)
+        self._actions = MemberActions(self)
         self.set_role(ClusterRole.FOLLOWER)
 
     # Its life
+
+    def load_snapshot(self, image: Image, snapshot: Snapshot) -> Generator[None, None, None]:
+        """Read the consensus module's own snapshot, in steps."""
+        yield from load_snapshot(self.core, image, snapshot, self.replicated.load)
 
     def begin(
         self,
         recovered: Recovered,
         machine: ConsensusMachine,
         log_publisher: LogPublisher,
+        adapter: LogAdapter,
         consensus_publisher: ConsensusPublisher,
         give: Callable[[Result], object],
     ) -> None:
         """Take over what was recovered, BEFORE the first election."""
-        core = self._core
-        self._machine, self._log_publisher, self._consensus_publisher, self._give = machine, log_publisher, consensus_publisher, give
-        self._services.client_ids = frozenset(recovered.client_ids)
+        core = self.core
+        self.machine, self.log_publisher, self.adapter = machine, log_publisher, adapter
+        self.consensus_publisher, self._give = consensus_publisher, give
+        self.services.client_ids = frozenset(recovered.client_ids)
         self._counter_handler = core.aeron.add_unavailable_counter_handler(self._on_unavailable_counter)
         core.set_counter(CounterType.CLUSTER_COMMIT_POSITION, recovered.facts.log_position)
         self._set_leadership_term_id(recovered.plan.last_leadership_term_id)
 
-    def load_snapshot(self, _image: Image, snapshot: Snapshot) -> Generator[None, None, None]:
-        """Read the consensus module's own snapshot, in steps."""
-        raise ConsensusModuleError("snapshots cannot be read yet", actual=snapshot)
-        yield
+    def do_work(self, now_ns: int) -> int:
+        """Do what is the member's own in a cycle; return how much that was."""
+        self._sweep()
+        work = self._sessions.poll() + self._actions.poll()
+        if self._tick_ns is None or now_ns >= self._tick_ns:
+            self._tick_ns = now_ns + _TICK_INTERVAL_NS
+            self._sessions.tick()
+            self._actions.tick(now_ns)
+        if self.is_leading:
+            if self.state is ConsensusModuleState.ACTIVE:
+                work += self.replicated.append_due() + self._ingress.poll()
+        elif self.is_following and self.state in {ConsensusModuleState.ACTIVE, ConsensusModuleState.SUSPENDED}:
+            work += self._ingress.poll()
+        return work
 
     def end(self, reason: str, *, is_expected: bool) -> None:
         """End the member, with its services if that was not their doing."""
@@ -84,30 +118,39 @@ class Member:
             return
         self.has_ended = True
         if not is_expected:
-            self._core.errors.record(f"unexpected termination: {reason}", key="unexpected termination")
-            self._services.terminate(0, is_ack_required=True)
+            self.core.errors.record(f"unexpected termination: {reason}", key="unexpected termination")
+            self.services.terminate(0, is_ack_required=True)
         self.set_state(ConsensusModuleState.CLOSED)
 
     def close(self) -> None:
-        """Tell services that the consensus module closes, unless the member has ended by itself."""
+        """Tell services that the consensus module closes, unless the member has ended by itself; leave the clients."""
         if self._counter_handler is not None:
-            self._core.aeron.remove_unavailable_counter_handler(self._counter_handler)
+            self.core.aeron.remove_unavailable_counter_handler(self._counter_handler)
+        self._actions.close()
+        self._ingress.close()
+        self._sessions.close()
         if not self.has_ended:
             self.has_ended = True
-            self._services.terminate(self._core.counter_value(CounterType.CLUSTER_COMMIT_POSITION), is_ack_required=False)
+            self.services.terminate(self.commit_position, is_ack_required=False)
             self.set_state(ConsensusModuleState.CLOSED)
 
     def set_state(self, state: ConsensusModuleState) -> None:
         """Become another state."""
         self.state = state
-        self._core.set_counter(CounterType.CLUSTER_CONSENSUS_MODULE_STATE, state)
+        self.core.set_counter(CounterType.CLUSTER_CONSENSUS_MODULE_STATE, state)
+        self._sessions.give(session_inputs.ActivityChanged(state is ConsensusModuleState.ACTIVE))
 
     def set_role(self, role: ClusterRole) -> None:
         """Become another role."""
         self.role = role
-        self._core.set_counter(CounterType.CLUSTER_NODE_ROLE, role)
+        self.core.set_counter(CounterType.CLUSTER_NODE_ROLE, role)
 
-    # Elections
+    # What it is
+
+    @property
+    def commit_position(self) -> int:
+        """Up to where the log is committed, as the counter shows it."""
+        return self.core.counter_value(CounterType.CLUSTER_COMMIT_POSITION)
 
     @property
     def may_read_log(self) -> bool:
@@ -117,59 +160,92 @@ class Member:
     @property
     def is_leading(self) -> bool:
         """Whether this member leads a term whose election has ended."""
-        machine = self._machine
-        return machine is not None and machine.state is ElectionState.CLOSED and self.role is ClusterRole.LEADER
+        return self._is_in_term and self.role is ClusterRole.LEADER
+
+    @property
+    def is_following(self) -> bool:
+        """Whether this member follows the leader of a term whose election has ended."""
+        return self._is_in_term and self.role is ClusterRole.FOLLOWER
+
+    @property
+    def _is_in_term(self) -> bool:
+        return self.machine is not None and self.machine.state is ElectionState.CLOSED
+
+    # Elections
 
     def on_election_started(self, reason: str) -> None:
         """Count an election; one that ends a term is an error, as officially."""
-        self._core.increment(CounterType.CLUSTER_ELECTION_COUNT)
+        self.core.increment(CounterType.CLUSTER_ELECTION_COUNT)
         if self.state is not ConsensusModuleState.INIT:
-            self._core.errors.record(f"WARN - new election - {reason}", key="new election")
+            self.core.errors.record(f"WARN - new election - {reason}", key="new election")
 
     def on_state(self, effect: ChangeState) -> None:
         """Show the election's state."""
-        self._core.set_counter(CounterType.CLUSTER_ELECTION_STATE, effect.state)
+        self.core.set_counter(CounterType.CLUSTER_ELECTION_STATE, effect.state)
 
     def on_role(self, role: ClusterRole) -> None:
         """Show the member's role."""
         self.set_role(role)
 
     def on_log_left(self, log_position: int) -> None:
-        """Roll back what was not committed."""
-        self._core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.INACTIVE)
-        self._core.set_counter(CounterType.CLUSTER_COMMIT_POSITION, log_position)
+        """Roll back what was not committed, and leave the clients until a leader is known."""
+        self._ingress.close()
+        self.core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.INACTIVE)
+        self.core.set_counter(CounterType.CLUSTER_COMMIT_POSITION, log_position)
+        state = self.replicated.end_term(log_position)
+        if state is not None and self.state is not ConsensusModuleState.CLOSED:
+            self.set_state(state)
 
     def on_election_complete(self, effect: ElectionComplete) -> None:
         """Take part in a term."""
-        core = self._core
+        core, term_id = self.core, effect.leadership_term_id
         self.leader_member_id = effect.leader_member_id
-        self._set_leadership_term_id(effect.leadership_term_id)
+        self._set_leadership_term_id(term_id)
         core.set_counter(CounterType.CLUSTER_COMMIT_POSITION, effect.log_position)
-        if self.role is ClusterRole.LEADER:
+        if self.role is ClusterRole.LEADER and self.log_publisher is not None:
             core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.NEUTRAL)
+            self.replicated.begin_leading(self.log_publisher, term_id)
+            self._sessions.begin_leading(self.log_publisher)
+            self._sessions.give(session_inputs.LeadershipBegun(term_id, is_startup=effect.is_leader_startup))
+            self._ingress.open(term_id, self.log_publisher)
+        else:
+            self._sessions.begin_following(self._send_to_leader)
+            self._sessions.give(session_inputs.FollowingBegun(term_id, effect.leader_member_id))
+            self._ingress.open(term_id, None)
         core.set_counter(CounterType.NODE_CONTROL_TOGGLE, NodeControlToggle.NEUTRAL)
+        self._actions.begin_term()
 
     def on_terminate_at(self, position: int) -> None:
         """End where the leader says."""
+        self._actions.terminate_at(position)
+
+    def _send_to_leader(self, message: bytes) -> None:
+        if self.consensus_publisher is not None:
+            self.consensus_publisher.send(self.leader_member_id, message, self.core.ports.clock.now_ns())
 
     # The log
 
-    def on_session_message(self, cluster_session_id: int, timestamp: int) -> None:
+    def on_session_message(self, cluster_session_id: int, _timestamp: int) -> None:
         """Take note of a message of a client or a service."""
+        self.replicated.on_session_message(cluster_session_id)
 
     def on_log_event(self, event: Any, log_position: int) -> None:
         """Take a message of the log of another template."""
+        if self.replicated.on_log_event(event, log_position):
+            return
         if isinstance(event, NewLeadershipTermEvent):
             self._on_new_leadership_term_event(event, log_position)
+        elif isinstance(event, ClusterActionRequest):
+            self._actions.on_cluster_action(event, log_position)
 
     def on_foreign_message(self, schema_id: int, template_id: int, _message: bytes) -> None:
         """Pass over what the log has of another schema."""
-        self._core.errors.record(
+        self.core.errors.record(
             f"unexpected message in the log: schemaId={schema_id} templateId={template_id}", key="unexpected message in the log"
         )
 
     def _on_new_leadership_term_event(self, event: NewLeadershipTermEvent, log_position: int) -> None:
-        core = self._core
+        core = self.core
         if event.time_unit not in {None, core.cluster_clock.time_unit}:
             self.end(f"incompatible timestamp units: {core.cluster_clock.time_unit.name} log={event.time_unit}", is_expected=False)
         elif not core.context.app_version_validator(core.context.app_version, event.app_version or 0):
@@ -180,25 +256,47 @@ class Member:
 
     def _set_leadership_term_id(self, leadership_term_id: int) -> None:
         self.leadership_term_id = leadership_term_id
-        self._core.set_counter(CounterType.CLUSTER_LEADERSHIP_TERM_ID, leadership_term_id)
+        self.core.set_counter(CounterType.CLUSTER_LEADERSHIP_TERM_ID, leadership_term_id)
+
+    def _sweep(self) -> None:
+        position = self.commit_position
+        if self._is_in_term and position != self._swept_position:
+            self._swept_position = position
+            if self.is_leading:
+                self.replicated.sweep(position)
+            self._sessions.give(session_inputs.Committed(position))
 
     # Services
 
     def on_service_word(self, word: Word) -> None:
         """Take a message of a service."""
         if isinstance(word, ServiceAck):
-            self._services.acks.add(word.service_id, Ack(word.ack_id, word.log_position, word.relevant_id))
-            self._services.acks.settle()
+            self.services.acks.add(word.service_id, Ack(word.ack_id, word.log_position, word.relevant_id))
+            self.services.acks.settle()
+            self._sweep()
+            self._actions.on_service_acks()
         elif isinstance(word, ClusterMembersQuery):
             self._answer_members(word)
+        else:
+            self.replicated.on_service_word(word)
 
     def _answer_members(self, query: ClusterMembersQuery) -> None:
-        members = self._core.context.members
+        proxy, context = self.services.proxy, self.core.context
         if query.extended != BooleanType.TRUE:
-            self._services.proxy.cluster_members(query.correlation_id, self.leader_member_id, encode_members(members))
+            proxy.cluster_members(query.correlation_id, self.leader_member_id, encode_members(context.members))
+        elif self.machine is not None:
+            now_ns = self.core.ports.clock.now_ns()
+            proxy.cluster_members_extended(
+                query.correlation_id,
+                now_ns=now_ns,
+                leader_member_id=self.leader_member_id,
+                member_id=context.cluster_member_id,
+                members=context.members,
+                states=self.machine.member_states,
+            )
 
     def _on_unavailable_counter(self, _counters: CountersReader, registration_id: int, _counter_id: int) -> None:
-        if registration_id in self._services.client_ids and self.state not in {
+        if registration_id in self.services.client_ids and self.state not in {
             ConsensusModuleState.TERMINATING,
             ConsensusModuleState.QUITTING,
         }:
@@ -208,6 +306,14 @@ class Member:
 
     def on_termination_ack(self, ack: TerminationAck) -> None:
         """Take a follower's word that it has ended."""
+        if ack.leadership_term_id == self.leadership_term_id and self.role is ClusterRole.LEADER:
+            self._actions.on_termination_ack(ack.member_id, ack.log_position)
 
     def on_consensus_request(self, request: Request) -> None:
-        """Take a request of a backup or a standby node."""
+        """Take a request of a backup or a standby node, or an answer to a challenge that a follower passes on."""
+        if isinstance(request, ChallengeResponse):
+            self._sessions.give(
+                session_inputs.BackupChallengeResponse(
+                    request.correlation_id, request.cluster_session_id, bytes(request.encoded_credentials)
+                )
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from aerowire.base.errors import PublicationClosedError
@@ -17,6 +17,8 @@ from aerowire.codecs.flyweights.cluster.messages.service_termination_position im
 
 if TYPE_CHECKING:
     from aerowire.client.publications.publication import Publication
+    from aerowire.cluster.consensus.member_states import MemberState
+    from aerowire.cluster.consensus.members import ClusterMember
     from aerowire.codecs.flyweights.cnc import ClusterRole
 
 
@@ -75,16 +77,31 @@ class ServiceProxy:
         now_ns: int,
         leader_member_id: int,
         member_id: int,
-        members: Iterable[ClusterMembersExtendedResponseActiveMembers],
+        members: Iterable[ClusterMember],
+        states: Mapping[int, MemberState],
     ) -> bool:
         """Answer a tool's question for the members and how far each one's log goes."""
+        active_members = [
+            ClusterMembersExtendedResponseActiveMembers(
+                leadership_term_id=states[member.member_id].leadership_term_id,
+                log_position=states[member.member_id].log_position,
+                time_of_last_append_ns=states[member.member_id].time_of_last_append_position_ns or 0,
+                member_id=member.member_id,
+                ingress_endpoint=member.ingress_endpoint,
+                consensus_endpoint=member.consensus_endpoint,
+                log_endpoint=member.log_endpoint,
+                catchup_endpoint=member.catchup_endpoint,
+                archive_endpoint=member.archive_endpoint,
+            )
+            for member in members
+        ]
         return self._offer(
             ClusterMembersExtendedResponse(
                 correlation_id=correlation_id,
                 current_time_ns=now_ns,
                 leader_member_id=leader_member_id,
                 member_id=member_id,
-                active_members=list(members),
+                active_members=active_members,
             )
         )
 

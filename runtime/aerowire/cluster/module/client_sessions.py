@@ -1,0 +1,196 @@
+"""The sessions of clients, carried out: responses on publications, events in the log, counters. Aeron: SessionManager, EgressPublisher."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from aerowire.cluster.consensus.members import ingress_endpoints
+from aerowire.cluster.module.response_publications import ResponsePublications
+from aerowire.cluster.sessions import effects, inputs
+from aerowire.cluster.sessions.session_manager import SessionManager
+from aerowire.cluster.sessions.session_options import SessionOptions
+from aerowire.codecs.flyweights.cluster.messages.challenge_response import ChallengeResponse
+from aerowire.codecs.flyweights.cluster.messages.session_close_event import SessionCloseEvent
+from aerowire.codecs.flyweights.cluster.messages.session_open_event import SessionOpenEvent
+from aerowire.codecs.flyweights.cnc import ClusterControlToggle
+from aerowire.codecs.tables.counters import CounterType
+
+if TYPE_CHECKING:
+    from aerowire.cluster.module.core import ModuleCore
+    from aerowire.cluster.module.log_publisher import LogPublisher
+    from aerowire.cluster.snapshots.consensus_module_snapshot import ClusterSessionRecord
+
+
+class ClientSessions:
+    """One member's sessions. Changed by `give`, `tick` and `load`. Invariant: `open_ids` are the sessions whose messages go into the log.
+
+    Inputs that come while effects are carried out wait until all of them are.
+    """
+
+    def __init__(self, core: ModuleCore) -> None:
+        """Start without sessions."""
+        context = core.context
+        options = SessionOptions(
+            member_id=context.cluster_member_id,
+            ingress_endpoints=ingress_endpoints(context.members),
+            max_sessions=context.max_sessions,
+            session_timeout_ns=context.session_timeout_ns,
+            leader_heartbeat_timeout_ns=context.leader_heartbeat_timeout_ns,
+            accept_standby_snapshots=context.accept_standby_snapshots,
+            standby_snapshot_notification_processing_delay_ns=context.standby_snapshot_notification_processing_delay_ns,
+        )
+        self._core = core
+        self._manager = SessionManager(options, context.authenticator, context.authorisation)
+        self._inbox: deque[inputs.Input] = deque()
+        self._is_handling = False
+        self._responses = ResponsePublications(core, self.give)
+        self._log_publisher: LogPublisher | None = None
+        self._send_to_leader: Callable[[bytes], object] = lambda _: None
+        self.open_ids: set[int] = set()
+        self._handlers: Mapping[type, Callable[[Any], None]] = {
+            effects.OpenResponse: self._responses.open,
+            effects.CloseResponse: lambda effect: self._responses.close(effect.key),
+            effects.Send: self._send,
+            effects.AppendSessionOpen: self._append_open,
+            effects.AppendSessionClose: self._append_close,
+            effects.SessionOpened: lambda effect: self.open_ids.add(effect.cluster_session_id),
+            effects.SessionClosing: lambda effect: self.open_ids.discard(effect.cluster_session_id),
+            effects.SessionClosed: lambda effect: self.open_ids.discard(effect.cluster_session_id),
+            effects.ForwardChallengeResponse: self._forward,
+            effects.RequestSnapshot: self._request_snapshot,
+            effects.StoreStandbySnapshot: self._store_standby_snapshot,
+            effects.ChangeState: _ignore,
+            effects.CountTimedOutClient: lambda _: core.increment(CounterType.CLUSTER_CLIENT_TIMEOUT_COUNT),
+            effects.ReportEvent: lambda effect: core.errors.record(effect.text, key=effect.text.split(":")[0]),
+        }
+
+    @property
+    def next_committed_session_id(self) -> int:
+        """The id after that of the last session whose open event is committed."""
+        return self._manager.next_committed_session_id
+
+    def records(self) -> tuple[ClusterSessionRecord, ...]:
+        """Return what a snapshot keeps."""
+        return self._manager.records()
+
+    def load(self, next_session_id: int, records: Iterable[ClusterSessionRecord]) -> None:
+        """Go on from the sessions of a snapshot."""
+        self._carry_out(self._manager.load(next_session_id, records, self._core.ports.clock.now_ns()))
+        self._drain()
+
+    def begin_leading(self, log_publisher: LogPublisher) -> None:
+        """Append events to the leader's log from now on."""
+        self._log_publisher = log_publisher
+
+    def begin_following(self, send_to_leader: Callable[[bytes], object]) -> None:
+        """Pass on what only the leader can answer."""
+        self._log_publisher, self._send_to_leader = None, send_to_leader
+
+    def give(self, given: inputs.Input) -> None:
+        """Hand an input over."""
+        self._inbox.append(given)
+        self._drain()
+
+    def tick(self) -> None:
+        """Do what is due."""
+        clock = self._core.ports.clock
+        self._carry_out(self._manager.tick(clock.now_ns(), clock.now_ms()))
+        self._drain()
+
+    def poll(self) -> int:
+        """Look at publications; return how many have changed."""
+        return self._responses.poll()
+
+    def update_time_of_last_activity(self) -> None:
+        """Take all clients to be there."""
+        self._manager.update_time_of_last_activity(self._core.ports.clock.now_ns())
+
+    def close(self) -> None:
+        """Give back what all sessions have."""
+        self._carry_out(self._manager.close())
+
+    def _drain(self) -> None:
+        if self._is_handling:
+            return
+        self._is_handling = True
+        clock = self._core.ports.clock
+        try:
+            while self._inbox:
+                self._carry_out(self._manager.handle(self._inbox.popleft(), clock.now_ns(), clock.now_ms()))
+        finally:
+            self._is_handling = False
+
+    def _carry_out(self, decided: tuple[effects.Effect, ...]) -> None:
+        was_handling, self._is_handling = self._is_handling, True
+        for effect in decided:
+            self._handlers[type(effect)](effect)
+        self._is_handling = was_handling
+
+    # Effects
+
+    def _send(self, effect: effects.Send) -> None:
+        message = effect.message
+        is_sent = not isinstance(message, effects.BackupResponse) and self._responses.send(effect.key, message.encode())
+        self.give(inputs.Sent(effect.key, message) if is_sent else inputs.NotSent(effect.key, message))
+
+    def _append_open(self, effect: effects.AppendSessionOpen) -> None:
+        event = SessionOpenEvent(
+            leadership_term_id=effect.leadership_term_id,
+            correlation_id=effect.correlation_id,
+            cluster_session_id=effect.cluster_session_id,
+            timestamp=self._core.cluster_clock.time(),
+            response_stream_id=effect.response_stream_id,
+            response_channel=effect.response_channel,
+            encoded_principal=effect.encoded_principal,
+        )
+        position = self._append(event.encode())
+        session_id = effect.cluster_session_id
+        self.give(inputs.AppendRefused(session_id) if position is None else inputs.OpenAppended(session_id, position))
+
+    def _append_close(self, effect: effects.AppendSessionClose) -> None:
+        event = SessionCloseEvent(
+            leadership_term_id=effect.leadership_term_id,
+            cluster_session_id=effect.cluster_session_id,
+            timestamp=self._core.cluster_clock.time(),
+            close_reason=effect.close_reason,
+        )
+        position = self._append(event.encode())
+        session_id = effect.cluster_session_id
+        self.give(inputs.AppendRefused(session_id) if position is None else inputs.CloseAppended(session_id, position))
+
+    def _append(self, message: bytes) -> int | None:
+        return None if self._log_publisher is None else self._log_publisher.append(message)
+
+    def _forward(self, effect: effects.ForwardChallengeResponse) -> None:
+        message = ChallengeResponse(
+            correlation_id=effect.correlation_id,
+            cluster_session_id=effect.cluster_session_id,
+            encoded_credentials=effect.encoded_credentials,
+        )
+        self._send_to_leader(message.encode())
+
+    def _request_snapshot(self, effect: effects.RequestSnapshot) -> None:
+        toggle = self._core.counters[CounterType.CLUSTER_CONTROL_TOGGLE]
+        is_accepted = not toggle.is_closed and toggle.compare_and_set(ClusterControlToggle.NEUTRAL, ClusterControlToggle.SNAPSHOT)
+        self.give(inputs.SnapshotRequested(effect.cluster_session_id, effect.correlation_id, is_accepted))
+
+    def _store_standby_snapshot(self, effect: effects.StoreStandbySnapshot) -> None:
+        log = self._core.recording_log
+        for entry in effect.entries:
+            log.append_standby_snapshot(
+                entry.recording_id,
+                entry.leadership_term_id,
+                entry.term_base_log_position,
+                entry.log_position,
+                entry.timestamp,
+                entry.service_id,
+                entry.archive_endpoint,
+            )
+        log.force()
+        self._core.increment(CounterType.CLUSTER_STANDBY_SNAPSHOT)
+
+
+def _ignore(_effect: object) -> None:
+    """Pass over what only an event log would note."""

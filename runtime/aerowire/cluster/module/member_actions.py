@@ -1,0 +1,306 @@
+"""What operators ask of a cluster and a node, and how members end: toggles, snapshots, termination. Aeron: ConsensusModuleAgent.
+
+A leader appends an action to the log, and is in the state that it stands for from then on; a follower once it has read that. A snapshot is
+taken when all services have acknowledged theirs at the action's position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from aerowire.archive.client.steps import Steps
+from aerowire.base.errors import AerowireError
+from aerowire.cluster.consensus.messages import TerminationPosition
+from aerowire.cluster.module.consensus_codec import encode_message
+from aerowire.cluster.module.recording_log_validator import validate_recording_log
+from aerowire.cluster.module.service_acks import FAILED_ID
+from aerowire.cluster.module.snapshot_taker import take_snapshot
+from aerowire.cluster.module.termination import ClusterTermination
+from aerowire.codecs.flyweights.archive_files import NULL_POSITION
+from aerowire.codecs.flyweights.cluster.enums import ClusterAction
+from aerowire.codecs.flyweights.cluster.messages.termination_ack import TerminationAck
+from aerowire.codecs.flyweights.cnc import ClusterControlToggle, ClusterRole, ConsensusModuleState, NodeControlToggle
+from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+from aerowire.codecs.tables.counters import CounterType
+
+if TYPE_CHECKING:
+    from aerowire.client.handles.waiting import Pending
+    from aerowire.cluster.module.member import Member
+    from aerowire.cluster.module.service_acks import Ack
+    from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
+
+_FLAGS_DEFAULT = 0
+_FLAGS_STANDBY_SNAPSHOT = 1
+_CONSENSUS_MODULE = -1
+
+
+class MemberActions:
+    """The actions of one member. Changed by toggles, the log, services and other members.
+
+    Invariant: while `_taking` is set, the member's state is SNAPSHOT, and neither ingress nor log is read.
+    """
+
+    def __init__(self, member: Member) -> None:
+        """Start with nothing asked."""
+        self._member = member
+        self._core = member.core
+        self._taking: Steps[None] | None = None
+        self._validating: Steps[None] | None = None
+        self._snapshot_begun_ns = 0
+        self._termination: ClusterTermination | None = None
+        self._termination_position = NULL_POSITION
+        self._termination_term_id = NULL_POSITION
+
+    # The cycle
+
+    def poll(self) -> int:
+        """Proceed with a snapshot, and look whether a follower has come to the end; return how much was done."""
+        work = 0
+        if self._taking is not None and self._taking.poll():
+            taking, self._taking = self._taking, None
+            self._end_snapshot(taking)
+            work += 1
+        if self._validating is not None and self._validating.poll():
+            validating, self._validating = self._validating, None
+            self._note_failure(validating)
+            work += 1
+        return work + self._follow_termination()
+
+    def tick(self, now_ns: int) -> None:
+        """Obey toggles, and end a leader that has waited for the end of others."""
+        member = self._member
+        if member.is_leading:
+            self._obey_cluster_toggle(now_ns)
+            termination = self._termination
+            if member.state is ConsensusModuleState.TERMINATING and termination is not None and termination.can_terminate(now_ns):
+                self._terminate(self._termination_position)
+        if member.state is ConsensusModuleState.ACTIVE and (member.is_leading or member.is_following):
+            self._obey_node_toggle()
+
+    def begin_term(self) -> None:
+        """Forget the end that a former leader has told."""
+        if self._termination is None:
+            self._termination_position = NULL_POSITION
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        for steps in (self._taking, self._validating):
+            if steps is not None:
+                steps.abandon()
+
+    # Toggles
+
+    def _obey_cluster_toggle(self, now_ns: int) -> None:
+        member, toggle = self._member, self._core.counter_value(CounterType.CLUSTER_CONTROL_TOGGLE)
+        if member.state is ConsensusModuleState.ACTIVE:
+            match toggle:
+                case ClusterControlToggle.SUSPEND:
+                    self._append(ClusterAction.SUSPEND, ConsensusModuleState.SUSPENDED)
+                case ClusterControlToggle.SNAPSHOT:
+                    self._append(ClusterAction.SNAPSHOT, ConsensusModuleState.SNAPSHOT)
+                case ClusterControlToggle.STANDBY_SNAPSHOT:
+                    if self._append(ClusterAction.SNAPSHOT, None, _FLAGS_STANDBY_SNAPSHOT) is not None:
+                        self._reset_toggle()
+                case ClusterControlToggle.SHUTDOWN:
+                    position = self._append(ClusterAction.SNAPSHOT, ConsensusModuleState.SNAPSHOT)
+                    if position is not None:
+                        self._begin_termination(position, now_ns)
+                case ClusterControlToggle.ABORT:
+                    self._begin_termination(self._log_position, now_ns)
+                    self._terminate_services()
+        elif member.state is ConsensusModuleState.SUSPENDED and toggle == ClusterControlToggle.RESUME:
+            if self._append(ClusterAction.RESUME, ConsensusModuleState.ACTIVE) is not None:
+                self._reset_toggle()
+        elif member.state is ConsensusModuleState.SNAPSHOT and not member.services.acks.service_count:
+            self.on_service_acks()
+
+    def _obey_node_toggle(self) -> None:
+        toggle = self._core.counter_value(CounterType.NODE_CONTROL_TOGGLE)
+        if toggle == NodeControlToggle.VALIDATE_RECORDING_LOG and self._validating is None:
+            self._validating = Steps("validate recording.log", validate_recording_log(self._core), _nothing)
+        elif toggle != NodeControlToggle.REPLICATE_STANDBY_SNAPSHOT:
+            return
+        self._core.set_counter(CounterType.NODE_CONTROL_TOGGLE, NodeControlToggle.NEUTRAL)
+
+    def _append(self, action: ClusterAction, state: ConsensusModuleState | None, flags: int = _FLAGS_DEFAULT) -> int | None:
+        """Append an action, and become the state that it stands for; return the position behind it, None if there is no room."""
+        member = self._member
+        if member.log_publisher is None:
+            return None
+        position = member.log_publisher.append_cluster_action(member.leadership_term_id, action, flags)
+        if position is not None and state is not None:
+            member.replicated.uncommitted_states.add(position, member.state)
+            self._become(state)
+        return position
+
+    def _become(self, state: ConsensusModuleState) -> None:
+        if state is ConsensusModuleState.SNAPSHOT:
+            self._snapshot_begun_ns = self._core.ports.clock.now_ns()
+        self._member.set_state(state)
+
+    def _reset_toggle(self) -> None:
+        self._core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.NEUTRAL)
+
+    @property
+    def _log_position(self) -> int:
+        publisher = self._member.log_publisher
+        return 0 if publisher is None else publisher.position
+
+    # The log of another leader, or of before
+
+    def on_cluster_action(self, event: ClusterActionRequest, _log_position: int) -> None:
+        """Take an action that the log has."""
+        if event.leadership_term_id != self._member.leadership_term_id:
+            return
+        if event.action == ClusterAction.SUSPEND:
+            self._become(ConsensusModuleState.SUSPENDED)
+        elif event.action == ClusterAction.RESUME:
+            self._become(ConsensusModuleState.ACTIVE)
+        elif event.action == ClusterAction.SNAPSHOT and not event.flags:
+            self._become(ConsensusModuleState.SNAPSHOT)
+            if not self._member.services.acks.service_count:
+                self.on_service_acks()
+
+    # Services
+
+    def on_service_acks(self) -> None:
+        """Take a round of acknowledgements, if one is complete and asked for."""
+        member, acks = self._member, self._member.services.acks
+        if not acks.is_settled or not acks.is_round_complete:
+            return
+        if member.state is ConsensusModuleState.SNAPSHOT and self._taking is None:
+            position = self._log_position if not acks.service_count else 0
+            if member.commit_position < position:
+                return
+            round_ = acks.take_round() if acks.service_count else ()
+            self._begin_snapshot(round_, round_[0].log_position if round_ else member.commit_position)
+        elif member.state is ConsensusModuleState.TERMINATING and acks.service_count:
+            (ack, *_) = acks.take_round()
+            self._on_services_terminated(ack.log_position)
+        elif member.state is ConsensusModuleState.QUITTING and acks.service_count:
+            acks.take_round()
+            member.end("quit", is_expected=True)
+
+    # Snapshots
+
+    def _begin_snapshot(self, acks: tuple[Ack, ...], log_position: int) -> None:
+        failed = [service_id for service_id, ack in enumerate(acks) if ack.relevant_id == FAILED_ID]
+        for service_id in failed:
+            self._core.errors.record(f"service={service_id} failed to take snapshot", key="failed to take snapshot")
+        steps = self._skip() if failed else self._take(acks, log_position)
+        self._taking = Steps(f"take a snapshot at position {log_position}", steps, _nothing)
+
+    def _skip(self) -> Generator[None, None, None]:
+        """Take no snapshot: a set without a service's is none."""
+        return
+        yield
+
+    def _take(self, acks: tuple[Ack, ...], log_position: int) -> Generator[Pending[Any] | None, Any, None]:
+        """Take the consensus module's snapshot, then note the set: services by descending id, the consensus module LAST."""
+        core, member = self._core, self._member
+        term_id, timestamp = member.leadership_term_id, core.cluster_clock.time()
+        recording_id = yield from take_snapshot(core, member.replicated.state(), log_position, term_id)
+        log = core.recording_log
+        base = log.get_term_entry(term_id).term_base_log_position
+        for service_id in range(len(acks) - 1, -1, -1):
+            log.append_snapshot(acks[service_id].relevant_id, term_id, base, log_position, timestamp, service_id)
+        log.append_snapshot(recording_id, term_id, base, log_position, timestamp, _CONSENSUS_MODULE)
+        log.force()
+        core.increment(CounterType.CLUSTER_SNAPSHOT)
+
+    def _end_snapshot(self, taking: Steps[None]) -> None:
+        member, now_ns = self._member, self._core.ports.clock.now_ns()
+        is_fatal = self._note_failure(taking)
+        self._measure(now_ns - self._snapshot_begun_ns)
+        member.replicated.sessions.update_time_of_last_activity()
+        if is_fatal:
+            member.end("no space for a snapshot", is_expected=False)
+        elif self._termination is not None:
+            self._termination.extend(now_ns + self._core.context.termination_timeout_ns)
+            self._terminate_services()
+        else:
+            member.set_state(ConsensusModuleState.ACTIVE)
+            if member.role is ClusterRole.LEADER:
+                self._reset_toggle()
+
+    def _note_failure(self, steps: Steps[None]) -> bool:
+        """Record why steps have failed, if they have; return whether for want of space."""
+        try:
+            steps.result()
+        except AerowireError as error:
+            self._core.errors.record(f"failed to {steps.what}: {error}", key=f"failed: {type(error).__name__}")
+            return error.error_code == ArchiveErrorCode.STORAGE_SPACE
+        return False
+
+    def _measure(self, duration_ns: int) -> None:
+        longest = self._core.counters[CounterType.CLUSTER_TOTAL_MAX_SNAPSHOT_DURATION]
+        if not longest.is_closed:
+            longest.propose_max(duration_ns)
+            if duration_ns > self._core.context.total_snapshot_threshold_ns:
+                self._core.increment(CounterType.CLUSTER_TOTAL_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED)
+
+    # Termination
+
+    def terminate_at(self, position: int) -> None:
+        """End where the leader says."""
+        self._termination_position, self._termination_term_id = position, self._member.leadership_term_id
+
+    def on_termination_ack(self, member_id: int, log_position: int) -> None:
+        """Take a follower's word that it has ended."""
+        if self._termination is not None and log_position >= self._termination_position:
+            self._termination.on_member_terminated(member_id)
+
+    def _begin_termination(self, position: int, now_ns: int) -> None:
+        """Tell followers where to end."""
+        core, member = self._core, self._member
+        self.terminate_at(position)
+        followers = [other.member_id for other in core.context.members if other is not core.context.member]
+        self._termination = ClusterTermination(followers, now_ns + core.context.termination_timeout_ns)
+        message = encode_message(TerminationPosition(member.leadership_term_id, position), 0)
+        for member_id in followers:
+            if member.consensus_publisher is None or not member.consensus_publisher.send(member_id, message, now_ns):
+                core.errors.warn(f"failed to send termination position to member={member_id}")
+
+    def _terminate_services(self) -> None:
+        member = self._member
+        member.set_state(ConsensusModuleState.TERMINATING)
+        if member.services.acks.service_count:
+            member.services.terminate(self._termination_position, is_ack_required=True)
+        else:
+            self._on_services_terminated(self._termination_position)
+
+    def _follow_termination(self) -> int:
+        member, adapter = self._member, self._member.adapter
+        if (
+            self._termination_position == NULL_POSITION
+            or not member.is_following
+            or not member.may_read_log
+            or adapter is None
+            or adapter.position < self._termination_position
+        ):
+            return 0
+        self._terminate_services()
+        return 1
+
+    def _on_services_terminated(self, log_position: int) -> None:
+        core, member = self._core, self._member
+        if self._termination is not None:
+            self._termination.on_services_terminated()  # the leader ends in a tick
+            return
+        if self._termination_term_id == member.leadership_term_id and member.consensus_publisher is not None:
+            ack = TerminationAck(
+                leadership_term_id=member.leadership_term_id, log_position=log_position, member_id=core.context.cluster_member_id
+            )
+            member.consensus_publisher.send(member.leader_member_id, ack.encode(), core.ports.clock.now_ns())
+        else:
+            core.errors.record("termination ack not sent - different leadership term to request")
+        self._terminate(log_position)
+
+    def _terminate(self, log_position: int) -> None:
+        self._core.recording_log.commit_log_position(self._member.leadership_term_id, log_position)
+        self._member.end("terminated", is_expected=True)
+
+
+def _nothing() -> None:
+    """Leave the client and the archive to the agent, which serves them each cycle."""
