@@ -135,5 +135,8 @@ class Cluster:
             "aeron.cluster.ingress.channel": "aeron:udp?term-length=64k",
             **self._properties,
         }
-        command = self._scenario.bench.java.command("ClusterNode", properties=given)
-        member.process = self._scenario.bench.workshop.start(f"official member {member.member_id}", command)
+        member.process = self._scenario.bench.workshop.start(f"member {member.member_id}", self._command(member, given))
+
+    def _command(self, _member: Member, properties: Mapping[str, str]) -> list[str]:
+        """Return what runs a member."""
+        return self._scenario.bench.java.command("ClusterNode", properties=properties)
