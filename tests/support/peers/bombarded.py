@@ -1,7 +1,8 @@
 """A client under attack: reads a stream in every way, in an event loop too, and carries two streams of its own beside it.
 
-Arguments: dir, receive and other (the ports of two endpoints), stream. Says `ready` when its own streams flow. Ends when standard input
-does: completes its own streams, then says what it saw. A client that ended by itself says so and goes.
+Arguments: dir, receive and other (the ports of two endpoints), stream, rests (1: for a moment after each round of polls). Says `ready` when
+its own streams flow. Ends when standard input does: completes its own streams, then says what it saw. A client that ended by itself says
+so and goes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from aerowire.client import Aeron, Image
 from tests.fuzz.grammar.bystander import Bystander
 from tests.fuzz.grammar.polls import WAYS, OracleError, Reader
 from tests.support.peers.payloads import arguments
+from tests.support.waiting import rest
 
 OWN_STREAM, OTHER_STREAM = 2001, 2002
 PATIENCE_S = 30.0
@@ -169,10 +171,12 @@ def main() -> None:
     faulthandler.enable()
     given = arguments()
     client = Bombarded(given["dir"], int(given["receive"]), int(given["other"]), int(given["stream"]))
-    is_ready = False
+    is_ready, is_resting = False, given.get("rests") == "1"
     try:
         while not standard_input_ended():
             client.step()
+            if is_resting:
+                rest()
             if not is_ready and all(bystander.received > WARM_UP_MESSAGES for bystander in client.bystanders):
                 print(json.dumps({"event": "ready"}), flush=True)
                 is_ready = True
