@@ -76,6 +76,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         give_way(item)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the collector of garbage: what is collected stays, and would be looked through again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     # Thousands of collected tests stay to the end: the collector need not look at them, nor so often at what tests make.
     pass_over_what_is_there()
