@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from aerowire.archive import AeronArchive, Archive, ArchiveContext, ArchiveThreadingMode
+from aerowire.archive.control.authorisation import ALLOW_ALL, AuthorisationRule, SimpleAuthorisationService
 from aerowire.base.errors import (
     ActiveArchiveError,
+    ArchiveError,
     ClosedError,
     ConfigurationError,
     DriverDirectoryMissingError,
@@ -19,7 +21,8 @@ from aerowire.base.errors import (
     UnknownOptionError,
     WrongTypeError,
 )
-from aerowire.client import Aeron
+from aerowire.client import Aeron, Image
+from aerowire.codecs.flyweights.archive import RecordingPositionRequestDecoder
 from aerowire.codecs.flyweights.events import ArchiveEventCode, CommandEventDecoder, StateEventDecoder
 from aerowire.codecs.tables.archive_options import OPTIONS
 from aerowire.codecs.tables.counters import CounterType
@@ -89,6 +92,62 @@ def test_an_idle_archive_runs_no_python_but_what_is_due_by_time(tmp_path: Path) 
             cycles.append(conductor.cycle_count)
         assert cycles[1] - cycles[0] <= 0.04 * (shown_ms[1] - shown_ms[0])
         assert read_errors(mark_file.error_log_buffer) == []
+
+
+def test_a_client_that_asks_for_positions_wakes_no_python(tmp_path: Path) -> None:
+    with (
+        MediaDriver.launch_embedded() as driver,
+        Archive.launch(aeron_dir=driver.aeron_dir, archive_dir=tmp_path, **OPTIONS_NEEDED) as archive,
+        AeronArchive.connect(aeron_dir=driver.aeron_dir, control_request_channel=CHANNEL, control_response_channel=CHANNEL) as client,
+        client.add_recorded_exclusive_publication(CHANNEL, STREAM_ID) as publication,
+    ):
+        publication.send(PAYLOAD)
+        wait_until(lambda: client.list_recordings() and client.get_recording_position(0) == publication.position, "not recorded")
+        adapter = archive.conductor.control_sessions.adapter
+        serve, served = adapter.on_message, []
+
+        def on_message(message: memoryview, image: Image) -> None:
+            served.append(message)
+            serve(message, image)
+
+        adapter.on_message = on_message  # type: ignore[method-assign]
+        assert {client.get_recording_position(0) for _ in range(100)} == {publication.position}
+        assert len(served) < 50  # a request that comes while the conductor is awake is served by it
+        publication.close()
+        wait_until(lambda: client.get_recording_position(0) == -1, "the recording has not ended")
+        assert client.get_stop_position(0) == FRAME_LENGTH
+
+
+def ask_for_positions(tmp_path: Path, **options: Any) -> list[int | str]:
+    """Return what an archive with threads of its own answers to ten requests for the position of an empty recording."""
+    answers: list[int | str] = []
+    with (
+        MediaDriver.launch_embedded() as driver,
+        Archive.launch(aeron_dir=driver.aeron_dir, archive_dir=tmp_path, **OPTIONS_NEEDED, **options),
+        AeronArchive.connect(aeron_dir=driver.aeron_dir, control_request_channel=CHANNEL, control_response_channel=CHANNEL) as client,
+        client.add_recorded_exclusive_publication(CHANNEL, STREAM_ID),
+    ):
+        wait_until(client.list_recordings, "no recording")
+        for _ in range(10):
+            try:
+                answers.append(client.get_recording_position(0))
+            except ArchiveError as error:
+                answers.append(error.what)
+    return answers
+
+
+def test_each_request_for_a_position_is_noted_in_the_event_log(tmp_path: Path) -> None:
+    assert ask_for_positions(tmp_path, event_log="CMD_IN_RECORDING_POSITION") == [0] * 10
+    records = BroadcastReceiver((tmp_path / "event-log.dat").read_bytes(), from_start=True).poll(1000)
+    assert [code for code, _ in records] == [ArchiveEventCode.CMD_IN_RECORDING_POSITION] * 10
+
+
+def test_each_request_for_a_position_is_judged_by_the_authorisation_service(tmp_path: Path) -> None:
+    request = RecordingPositionRequestDecoder
+    rule = AuthorisationRule(protocol_id=request.SBE_SCHEMA_ID, action_id=request.SBE_TEMPLATE_ID, is_allowed=False)
+    answers = ask_for_positions(tmp_path, authorisation=SimpleAuthorisationService([rule], ALLOW_ALL))
+    assert all("unauthorised action" in str(answer) for answer in answers)
+    assert len(answers) == 10
 
 
 def test_one_archive_lives_in_a_directory(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from aerowire.archive.agents.agent_events import AgentEvents
 from aerowire.archive.agents.agent_proxies import RecorderProxy, ReplayerProxy
 from aerowire.archive.agents.conductor_sleeper import ConductorSleeper
 from aerowire.archive.agents.cycle_counters import CycleCounters
+from aerowire.archive.agents.position_answers import PositionAnswers
 from aerowire.archive.agents.recorder import Recorder
 from aerowire.archive.agents.recording_settings import RecordingSettings
 from aerowire.archive.agents.replayer import Replayer
@@ -35,6 +36,7 @@ from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
 from aerowire.archive.files.recovery import recover_recordings
 from aerowire.archive.files.segment_move import recover_move
 from aerowire.archive.files.segments import delete_recordings
+from aerowire.archive.protocol_version import PROTOCOL_VERSION
 from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.base.file_trees import make_directories
 from aerowire.base.version import VERSION
@@ -245,6 +247,7 @@ class ArchiveBuild:
             time=CycleTime(ports.clock.now_ns(), ports.clock.now_ms()),
             sessions=SessionList(errors.record),
             agent_events=agent_events,
+            position_answers=PositionAnswers(PROTOCOL_VERSION),
             recorder=RecorderProxy(recorder, wake=idles["recorder"].wake),
             replayer=ReplayerProxy(replayer, wake=idles["replayer"].wake),
             recording_settings=RecordingSettings(
@@ -264,7 +267,9 @@ class ArchiveBuild:
             replay_sessions=counters[CounterType.ARCHIVE_REPLAY_SESSION_COUNT],
         )
         longest, exceeded = found.cycles[CONDUCTOR]
-        sleeper = ConductorSleeper(context.new_idle_strategy("conductor"), ports.clock, agent_events, self._aeron.to_clients_buffer)
+        sleeper = ConductorSleeper(
+            context.new_idle_strategy("conductor"), ports.clock, agent_events, self._aeron.to_clients_buffer, core.position_answers
+        )
         conductor = ArchiveConductor(
             core,
             found.subscriptions,

@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.archive.agents.agent_events cimport AgentEvents
+from aerowire.archive.agents.position_answers cimport PositionAnswers
 from aerowire.base.idle cimport IdleStrategy
 from aerowire.base.ports cimport ClockPort
 
@@ -11,11 +12,12 @@ from aerowire.base.ports cimport ClockPort
 cdef struct WatchedImage:
     int32_t* state              # of the image's handle
     const uint8_t* frame        # where its next message will begin
+    void* image
 
 
 @cython.final
 cdef class ConductorSleeper:
-    """ConductorSleeper(strategy, clock, events, to_clients). The conductor's thread, but for `wake`."""
+    """ConductorSleeper(strategy, clock, events, to_clients, positions=None). The conductor's thread, but for `wake`."""
 
     cdef IdleStrategy _strategy
     cdef IdleStrategy _yielding
@@ -24,6 +26,7 @@ cdef class ConductorSleeper:
     cdef bint _awaits_answer            # what the last work has led to
     cdef ClockPort _clock
     cdef AgentEvents _events
+    cdef PositionAnswers _positions     # None: there are none
     cdef object _answers_hold
     cdef const uint8_t* _answers        # how much the driver has said
     cdef int64_t _answers_seen
@@ -38,3 +41,5 @@ cdef class ConductorSleeper:
     cdef void _sleep(self, int64_t timeout_ns) noexcept nogil
     cdef void _rest(self, int64_t now_ns, int steps) noexcept nogil
     cdef bint _has_work(self) noexcept nogil
+    cdef void _answer_requests(self, int64_t timeout_ns) noexcept nogil
+    cdef bint _answer_request(self, WatchedImage* watched) noexcept nogil

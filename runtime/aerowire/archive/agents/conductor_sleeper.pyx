@@ -1,7 +1,7 @@
 """The place where the archive's conductor sleeps: without the interpreter lock, until one of the things happens that give it work.
 
 It looks at memory alone: at what the agents have queued, at how much the driver has said, and at the frames that come next in the images
-of the control channels. So an archive that has nothing to do runs no Python.
+of the control channels. So an archive that has nothing to do runs no Python, nor does one whose clients ask for nothing but positions.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -12,8 +12,9 @@ from aerowire.base.idle import BackoffIdleStrategy, YieldingIdleStrategy
 from aerowire.client.handles.state cimport STATE_OPEN
 from aerowire.client.subscriptions.image cimport Image
 from aerowire.codecs.native.cnc cimport BROADCAST_TRAILER_LENGTH, BROADCAST_TRAILER_TAIL_OFFSET
-from aerowire.ipc.counters cimport counter_get
+from aerowire.ipc.counters cimport counter_get, counter_set
 from aerowire.logbuffer.descriptor cimport index_by_position
+from aerowire.logbuffer.frame cimport frame_length_acquire, frame_step
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_release_i32
 from aerowire.memory.region cimport BufferView, borrow
 from aerowire.system.thread_rest cimport aw_precise_sleep
@@ -27,6 +28,8 @@ cdef enum:
     ANSWER_YIELDS_NS = 1000000
     # A cycle of the conductor's takes as long as some of a native agent's: a strategy that parks after many is asked several times each.
     STEPS_PER_CYCLE = 8
+    # Requests of an image that are answered before the others, and what the conductor is to be woken for, are looked at.
+    ANSWERS_PER_LOOK = 16
 
 
 cdef class ConductorSleeper:
@@ -38,8 +41,9 @@ cdef class ConductorSleeper:
     which keeps its memory.
     """
 
-    def __init__(self, IdleStrategy strategy not None, ClockPort clock not None, AgentEvents events not None, to_clients):
-        """`to_clients` is the buffer of what the driver says to its clients."""
+    def __init__(self, IdleStrategy strategy not None, ClockPort clock not None, AgentEvents events not None, to_clients,
+                 PositionAnswers positions=None):
+        """`to_clients` is the buffer of what the driver says to its clients; `positions` answers requests without ending the sleep."""
         cdef BufferView view
         self._answers_hold = borrow(to_clients, &view, False)
         self._answers = view.address + view.length - BROADCAST_TRAILER_LENGTH + BROADCAST_TRAILER_TAIL_OFFSET
@@ -49,6 +53,7 @@ cdef class ConductorSleeper:
         self._parks_longer = isinstance(strategy, BackoffIdleStrategy)
         self._clock = clock
         self._events = events
+        self._positions = positions
         self._images = ()
 
     def __dealloc__(self):
@@ -106,16 +111,14 @@ cdef class ConductorSleeper:
 
     cdef int _note_frames(self) except -1:
         cdef Image image
-        cdef int64_t position
         cdef int i
         for i in range(self._watched_count):
             image = self._images[i]
+            self._watched[i].image = <void*>image
             self._watched[i].state = &image.handle_state
             self._watched[i].frame = NULL
             if image.handle_state == STATE_OPEN:
-                position = counter_get(image.subscriber_position)
-                self._watched[i].frame = (image.log.terms[index_by_position(position, image.position_bits_to_shift)]
-                                          + <int32_t>(position & (image.term_buffer_length - 1)))
+                self._watched[i].frame = frame_at(image, counter_get(image.subscriber_position))
         return 0
 
     cdef void _sleep(self, int64_t timeout_ns) noexcept nogil:
@@ -125,11 +128,13 @@ cdef class ConductorSleeper:
             aw_precise_sleep()
             self._is_precise = True
         # What has come since the conductor looked is not to wait for a park.
+        self._answer_requests(timeout_ns)
         while timeout_ns <= 0 or not self._has_work():
             self._rest(now_ns, STEPS_PER_CYCLE if timeout_ns <= 0 else 1)
             now_ns = self._clock.nano_time()
             if now_ns >= deadline_ns:
                 break
+            self._answer_requests(timeout_ns)
         store_release_i32(&self._woken, 0)
 
     cdef void _rest(self, int64_t now_ns, int steps) noexcept nogil:
@@ -146,6 +151,33 @@ cdef class ConductorSleeper:
         if rest_ns > 0:
             self._events.rest(rest_ns)
 
+    cdef void _answer_requests(self, int64_t timeout_ns) noexcept nogil:
+        # A conductor that has no time to sleep has work that may be a response which is to go first.
+        cdef int i, count
+        if self._positions is None or timeout_ns <= 0:
+            return
+        for i in range(self._watched_count):
+            count = 0
+            while count < ANSWERS_PER_LOOK and self._answer_request(&self._watched[i]):
+                count += 1
+            if count > 0:
+                self._strategy.reset()
+                self._quiet_since_ns = self._clock.nano_time()
+
+    cdef bint _answer_request(self, WatchedImage* watched) noexcept nogil:
+        cdef int32_t length, step
+        cdef int64_t position
+        if watched.frame is NULL or load_acquire_i32(watched.state) != STATE_OPEN:
+            return False
+        length = frame_length_acquire(watched.frame)
+        position = counter_get((<Image>watched.image).subscriber_position)
+        step = frame_step(length, room_at(<Image>watched.image, position))
+        if step <= 0 or not self._positions.answer(watched.image, watched.frame, length):
+            return False
+        counter_set((<Image>watched.image).subscriber_position, position + step)
+        watched.frame = frame_at(<Image>watched.image, position + step)
+        return True
+
     cdef bint _has_work(self) noexcept nogil:
         cdef int i
         if load_acquire_i32(&self._woken) or self._events.has_event() or load_acquire_i64(self._answers) != self._answers_seen:
@@ -156,3 +188,12 @@ cdef class ConductorSleeper:
                 if load_acquire_i32(self._watched[i].state) != STATE_OPEN or load_acquire_i32(self._watched[i].frame) > 0:
                     return True
         return False
+
+
+cdef inline const uint8_t* frame_at(Image image, int64_t position) noexcept nogil:
+    return (image.log.terms[index_by_position(position, image.position_bits_to_shift)]
+            + <int32_t>(position & (image.term_buffer_length - 1)))
+
+
+cdef inline int32_t room_at(Image image, int64_t position) noexcept nogil:
+    return image.term_buffer_length - <int32_t>(position & (image.term_buffer_length - 1))

@@ -105,6 +105,7 @@ class ActiveRecording:
 
     def on_ended(self, ended: RecordingEnded) -> None:
         """The recorder has given image and counter back, and everything up to a position is written."""
+        self._core.position_answers.remove_recording(self.recording_id)
         self.image.take_back()
         reason = self._stop_reason or f"image.isEndOfStream={self.image.is_end_of_stream}, image.isClosed={self.image.is_closed}"
         if ended.reason in _GOOD_ENDS:
@@ -161,6 +162,7 @@ class ActiveRecording:
             self._end(self._join_position, f"the image cannot be recorded: {error}", code)
             return
         self._core.recorder.add(self.native)
+        self._core.position_answers.add_recording(self.native)
         self._go_to(RecordingState.RECORDING, "")
 
     def publish_progress(self) -> int:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from aerowire.archive.conductor import archive_counters, channels
+from aerowire.archive.control.authorisation import ALLOW_ALL
 from aerowire.archive.control.control_response_proxy import ControlResponseProxy
 from aerowire.archive.control.control_session import ControlSession
 from aerowire.archive.control.control_session_adapter import ControlSessionAdapter
@@ -55,6 +56,9 @@ class ControlSessions:
         self._proxy = ControlResponseProxy(core.events, PROTOCOL_VERSION)
         self._next_session_id = core.ports.random.below(_FIRST_SESSION_ID_MAX)
         self._tokens = tokens
+        # Requests of which there is nothing to decide and nothing to note.
+        self._may_answer_early = core.context.authorisation == ALLOW_ALL and not core.events.is_on
+        self._admitted: set[int] = set()
         self.is_connecting = False
         """Whether a client is on its way to a session that waits for requests."""
         self.adapter = ControlSessionAdapter(
@@ -88,8 +92,10 @@ class ControlSessions:
             if session.is_done:
                 self._close(session)
                 work += 1
-            elif session.state not in _WAITING_STATES:
-                self.is_connecting = True
+            else:
+                self.is_connecting |= session.state not in _WAITING_STATES
+                if self._may_answer_early and session.is_flowing != (session.session_id in self._admitted):
+                    self._change_admission(session)
         return work
 
     def connect(self, image: Image, request: AuthConnectRequest) -> ControlSession:
@@ -146,6 +152,7 @@ class ControlSessions:
             self._close(session)
 
     def _close(self, session: ControlSession) -> None:
+        self._dismiss(session)
         self.adapter.remove(session)
         try:
             session.close()
@@ -157,6 +164,19 @@ class ControlSessions:
         except Exception as error:  # the driver or the client has gone, or the authenticator has failed
             self._core.errors.record(error, key=("control session closed", type(error)))
         self._core.count(self._core.control_sessions, -1)
+
+    def _change_admission(self, session: ControlSession) -> None:
+        """Have a session's requests for positions answered as soon as they are seen, or not any more."""
+        publication = session.free_publication
+        if session.is_flowing and publication is not None:
+            self._admitted.add(session.session_id)
+            self._core.position_answers.admit(session.session_id, session.image, publication)
+        else:
+            self._dismiss(session)
+
+    def _dismiss(self, session: ControlSession) -> None:
+        self._admitted.discard(session.session_id)
+        self._core.position_answers.dismiss(session.session_id)
 
     def _look_at_images(self) -> None:
         """Notice images that have come or gone."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aerowire.agents.error_recorder import ErrorRecorder
     from aerowire.archive.agents.agent_events import AgentEvents
     from aerowire.archive.agents.agent_proxies import RecorderProxy, ReplayerProxy
+    from aerowire.archive.agents.position_answers import PositionAnswers
     from aerowire.archive.agents.recording_settings import RecordingSettings
     from aerowire.archive.agents.transfer_settings import TransferSettings
     from aerowire.archive.conductor.recording_events_proxy import RecordingEventsProxy
@@ -44,6 +45,7 @@ class ArchiveCore:
     time: CycleTime
     sessions: SessionList
     agent_events: AgentEvents
+    position_answers: PositionAnswers
     recorder: RecorderProxy
     replayer: ReplayerProxy
     recording_settings: RecordingSettings

@@ -114,6 +114,11 @@ class ControlSession:
         return bool(self._waiting)
 
     @property
+    def is_flowing(self) -> bool:
+        """Whether requests may be answered past the session: it is active, and neither a response nor a ping is unsent."""
+        return self.machine.is_flowing and not self._waiting
+
+    @property
     def state(self) -> SessionState:
         """How far the session has come."""
         return self.machine.state

@@ -86,6 +86,11 @@ class SessionMachine:
         return self.state is SessionState.DONE
 
     @property
+    def is_flowing(self) -> bool:
+        """Whether the session is active, and no message waits for the client's attention."""
+        return self.state is SessionState.ACTIVE and self._activity_deadline_ms is None
+
+    @property
     def is_aborted(self) -> bool:
         """Whether the session ended for a reason that its client does not know of: neither its request nor its absence."""
         reason = self.end_reason
