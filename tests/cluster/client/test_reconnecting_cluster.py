@@ -85,7 +85,7 @@ def test_survives_a_full_stop_and_tells_which_requests_are_in_doubt(world: Simul
         assert client.request(key, b"request") > 0
     assert client.answered(2)
     setting.members[0].stop()
-    world.run(30 * SECOND)
+    world.run(9 * SECOND)
     assert (client.state, client.is_connected) in ((ReconnectState.CONNECTING, False), (ReconnectState.WAITING, False))
     assert isinstance(client.problem, ClusterTimeoutError)
     assert client.request(4, b"request") == NOT_CONNECTED

@@ -101,7 +101,7 @@ class Cluster:
     def options(self, **options: Any) -> dict[str, Any]:
         """Return the options of a client: by UDP and to all members unless `options` say otherwise; None takes one away."""
         given = {
-            "ingress_channel": "aeron:udp",
+            "ingress_channel": "aeron:udp?term-length=64k",
             "ingress_endpoints": self.ingress_endpoints,
             "egress_channel": EGRESS,
             "message_timeout_ns": "60s",

@@ -5,12 +5,16 @@ One cluster serves all scenarios of a test; each has clients of its own.
 
 from __future__ import annotations
 
+import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from aerowire import aio
+from aerowire.aio.cluster import AsyncAeronCluster, connect_cluster
 from aerowire.base.errors import ClusterAuthenticationError, ClusterConnectionError, ClusterError
 from aerowire.client import Aeron
 from aerowire.cluster import AeronCluster, ClusterState, FixedCredentials
@@ -23,14 +27,17 @@ from tests.interop.cluster.nodes import Cluster, Member
 from tests.interop.cluster.talk import Ears, ask, offer, poll_until
 from tests.interop.harness import PATIENT_MS, Driver, Side
 from tests.interop.scenarios import Scenario, lossy_network, wait_until
+from tests.support.processes import free_port
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+GROUP = "239.255.71.61"
 
 GUARDED = {
     "aeron.cluster.authenticator.supplier": "ClusterNode$Authentication",
     "aeron.cluster.authorisation.service.supplier": "ClusterNode$Authorisation",
     "aeron.cluster.ingress.ipc.allowed": "true",
-    "aeron.cluster.session.timeout": "2s",
+    "aeron.cluster.session.timeout": "3s",
     "aeron.cluster.max.sessions": "3",
 }
 MESSAGES = 300
@@ -102,6 +109,30 @@ def echo_by_udp(place: Place) -> None:
     with place.connect(ears, client_name="echo") as client:
         assert (client.leader_member_id, client.leadership_term_id, client.state) == (0, 0, ClusterState.CONNECTED)
         echo(place.scenario, client, ears)
+
+
+def echo_in_a_loop(place: Place) -> None:
+    place.begin("echo in an event loop")
+    randomly = random.Random(SEED)
+    sent = [b"opened", *(randomly.randbytes(randomly.randrange(17, LENGTH_MAX)) for _ in range(MESSAGES))]
+    options = place.cluster.options()
+
+    async def run() -> list[bytes]:
+        async with aio.connect(place.driver.directory, environ=options["environ"]) as aeron, connect_cluster(aeron, **options) as client:
+            sending = asyncio.ensure_future(send(client, sent[1:]))
+            echoes = [(await client.receive()).payload for _ in sent]
+            await sending
+            return echoes
+
+    assert asyncio.run(run()) == sent
+    place.scenario.row.messages += MESSAGES
+    place.scenario.observed("content of each echo, in order")
+
+
+async def send(client: AsyncAeronCluster, messages: Sequence[bytes]) -> None:
+    """Send messages as there is room."""
+    for message in messages:
+        await client.send(message)
 
 
 def echo_without_threads(place: Place) -> None:
@@ -191,6 +222,7 @@ def echo_by_ipc(place: Place) -> None:
 
 SCENARIOS = (
     echo_by_udp,
+    echo_in_a_loop,
     echo_without_threads,
     silent_session,
     session_closed_by_the_service,
@@ -212,6 +244,21 @@ def test_sessions(scenario: Scenario, side: Side) -> None:
     scenario.finish()
 
 
+def test_sessions_by_multicast(scenario: Scenario) -> None:
+    channel = f"aeron:udp?endpoint={GROUP}:{free_port()}|interface=localhost|term-length=64k"
+    cluster = Cluster(scenario, 1, {"aeron.cluster.ingress.channel": channel})
+    cluster.start()
+    driver = scenario.driver("aerowire")
+    place = Place(scenario, cluster, driver)
+    place.begin("echo by multicast ingress")
+    ears = Ears()
+    with place.connect(ears, ingress_channel=channel, ingress_endpoints=None) as client:
+        echo(scenario, client, ears)
+    cluster.stop()
+    scenario.finish()
+
+
+@pytest.mark.lossy
 def test_sessions_over_a_lossy_network(scenario: Scenario) -> None:
     cluster = Cluster(scenario, 1, {**lossy_network("official"), "aeron.cluster.session.timeout": "10s"})
     cluster.start()

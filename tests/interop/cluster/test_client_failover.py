@@ -19,7 +19,7 @@ from tests.interop.harness import Driver
 from tests.interop.scenarios import LIMIT_S, Scenario
 from tests.support.waiting import rest
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 # Requests that wait for their answers at a time.
 WINDOW = 50
