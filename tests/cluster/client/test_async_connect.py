@@ -93,6 +93,16 @@ def test_tries_all_members_again_when_a_redirect_makes_no_sense(world: Simulated
     assert setting.connect().state is ClusterState.CONNECTED
 
 
+def test_asks_a_cluster_that_sends_it_around_three_times_and_then_in_intervals(world: SimulatedWorld) -> None:
+    setting = Setting(world)
+    setting.members[0].answers["SessionConnectRequest"] = lambda request: [session_event(request, EventCode.REDIRECT, "no leader")]
+    connecting = setting.start()
+    world.run(SECOND)
+    assert connecting.state in (ConnectState.AWAIT_PUBLICATION_CONNECTED, ConnectState.POLL_RESPONSE)
+    assert 10 <= len(setting.members[0].requests) <= 13
+    assert str(connecting.problem).startswith("a redirect names no leader; at aeron:udp?endpoint=10.0.0.1:9002; ")
+
+
 def test_takes_the_first_member_that_listens(world: SimulatedWorld) -> None:
     setting = Setting(world, members=2)
     setting.members[0].stop()

@@ -46,6 +46,7 @@ class Counting:
             "message_timeout_ns": "5s",
         }
         self.client = ReconnectingCluster(ClusterClientContext(**options), on_in_doubt=self.doubts.extend)
+        assert self.client.await_session("60s") is not None
 
     def run(self, is_done: Callable[[], bool], what: str, *, sending: bool = True) -> None:
         """Send and poll until something is so."""

@@ -19,19 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerowire.archive.client.steps import Steps
 from aerowire.archive.client.waiting import invokers, wait_for_result
-from aerowire.base.errors import (
-    ClusterConnectionError,
-    ClusterError,
-    ClusterTimeoutError,
-    ConfigurationError,
-    PublicationClosedError,
-)
+from aerowire.base.errors import ClusterConnectionError, ClusterError, ClusterTimeoutError, ConfigurationError, PublicationClosedError
 from aerowire.base.units import INT64_MAX
-from aerowire.client.publications.publication import (
-    ADMIN_ACTION,
-    CLOSED,
-    NOT_CONNECTED,
-)
+from aerowire.client.publications.publication import ADMIN_ACTION, CLOSED, NOT_CONNECTED
 from aerowire.client.subscriptions.assembler import FragmentAssembler
 from aerowire.client.subscriptions.controlled_assembler import ControlledFragmentAssembler
 from aerowire.cluster.client.async_connect import AsyncConnect, Connected

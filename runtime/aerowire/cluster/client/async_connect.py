@@ -40,6 +40,9 @@ DEFAULT_CLIENT_NAME: Final = "cluster-client"
 PROTOCOL_VERSION: Final = compose_version(0, 3, 0)  # Aeron: AeronCluster.Configuration.PROTOCOL_SEMANTIC_VERSION
 # The part of the time for connecting after which a leader that does not listen is not the only member that is tried any more.
 LEADER_SHARE: Final = 4
+# A cluster in an election may send a client around: requests behind the first ones are this far apart.
+REQUESTS_AT_ONCE: Final = 3
+REQUEST_INTERVAL_NS: Final = 100_000_000
 # The heartbeat timeout of a cluster that does not tell it.
 LEADER_HEARTBEAT_TIMEOUT_NS: Final = 10_000_000_000
 
@@ -148,8 +151,12 @@ class AsyncConnect(Steps["AeronCluster"]):
         self, aeron: Aeron, subscription: Subscription, members: IngressMembers
     ) -> Generator[Pending[Any] | None, Any, AeronCluster]:
         poller = EgressPoller(subscription)
+        requests = 0
         while True:
             self.state = ConnectState.AWAIT_PUBLICATION_CONNECTED
+            if requests >= REQUESTS_AT_ONCE:
+                yield from self._pause(REQUEST_INTERVAL_NS)
+            requests += 1
             response_channel = yield from self._response_channel(subscription)
             member_id, publication = yield from self._await_member(members)
             event = yield from self._ask_for_session(aeron, poller, publication, response_channel)
@@ -159,7 +166,8 @@ class AsyncConnect(Steps["AeronCluster"]):
                 self._redirect(members, event)
                 continue
             self.state = ConnectState.CONCLUDE_CONNECT
-            heartbeat_timeout_ns = event.leader_heartbeat_timeout_ns or LEADER_HEARTBEAT_TIMEOUT_NS
+            told_ns = event.leader_heartbeat_timeout_ns
+            heartbeat_timeout_ns = told_ns if told_ns is not None and told_ns > 0 else LEADER_HEARTBEAT_TIMEOUT_NS
             assert poller.image is not None  # the event's
             return self._make(
                 Connected(
@@ -175,6 +183,11 @@ class AsyncConnect(Steps["AeronCluster"]):
                     new_leader_timeout_ns=self._context.new_leader_timeout_ns or 2 * heartbeat_timeout_ns,
                 )
             )
+
+    def _pause(self, duration_ns: int) -> Generator[Pending[Any] | None, Any, None]:
+        end_ns = self._now_ns() + duration_ns
+        while self._now_ns() < end_ns:
+            yield None
 
     def _response_channel(self, subscription: Subscription) -> Generator[Pending[Any] | None, Any, str]:
         while True:

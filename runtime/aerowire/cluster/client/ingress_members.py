@@ -125,6 +125,5 @@ class IngressMembers:
     def _new(self, endpoint: str | None) -> MemberIngress:
         context, aeron = self._context, self._aeron
         channel = context.ingress_publication_channel(endpoint, self._egress_registration_id)
-
         add = aeron.async_add_exclusive_publication if context.is_ingress_exclusive else aeron.async_add_publication
         return MemberIngress(lambda: add(channel, context.ingress_stream_id), endpoint)

@@ -115,7 +115,7 @@ class ReconnectingCluster:
         """Requests in doubt that were neither answered nor sent again, in the order in which they were sent."""
         return self._requests.in_doubt
 
-    def request(self, key: Hashable, buffer: Buffer, offset: int = 0, length: int | None = None) -> int:
+    def request(self, key: Hashable, buffer: Buffer) -> int:
         """Offer a message to the cluster under a key; results and errors as `AeronCluster.offer`.
 
         NOT_CONNECTED where there is no session or no leader, BACK_PRESSURED also where `requests_max` requests wait for their answers.
@@ -127,7 +127,7 @@ class ReconnectingCluster:
             return NOT_CONNECTED
         if self._requests.is_full and key not in self._requests:
             return BACK_PRESSURED
-        result = cluster.offer(buffer, offset, length)
+        result = cluster.offer(buffer)
         if result > 0:
             self._requests.sent(key, cluster.cluster_session_id, cluster.leadership_term_id)
         return result
