@@ -93,6 +93,7 @@ BESIDE_PORTS = {
     "aerowire.driver.media_driver": ("processes", "which processors a thread may use"),
     "aerowire.agents.event_ring": ("wakeup", "a conductor sleeps on a descriptor"),
     "aerowire.agents.woken_idle": ("wakeup", "an agent's thread sleeps on a descriptor"),
+    "aerowire.cluster.services.container_sleeper": ("wakeup", "as above"),
     "aerowire.archive.agents.conductor_sleeper": ("thread_rest", "the conductor's thread makes its own sleeps precise"),
     "aerowire.driver.spawned": ("child_process files", "a driver in a process of its own"),
 }

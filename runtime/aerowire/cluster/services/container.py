@@ -140,9 +140,9 @@ class ClusteredServiceContainer:
     def close(self) -> None:
         """End the service and its container. Harmless when done twice.
 
-        Raises DriverTimeoutError when the service is stuck, and BlockingCallError in a simulated world, before anything is closed.
+        Raises DriverTimeoutError when the service is stuck, after which it may be tried again, and BlockingCallError in a simulated world, before anything is closed.
         """
-        if self._is_forked or (self._closing is not None and self._closing.is_done):
+        if self._is_forked or (self._closing is not None and self._closing.is_fulfilled):
             return
         waiting = self._ports.waiting
         waiting.require("ClusteredServiceContainer.close", "ClusteredServiceContainer.async_close")
@@ -152,7 +152,7 @@ class ClusteredServiceContainer:
 
     def async_close(self) -> ContainerClose:
         """Start to close the container, as `close`: `poll()` the result until it returns true."""
-        if self._closing is None:
+        if self._closing is None or (self._closing.is_done and not self._closing.is_fulfilled):
             self._ports.processes.forget_at_exit(self.close)
             self._closing = ContainerClose(self._parts.agent, self._ports, self._invoker, self._runner)
         return self._closing
