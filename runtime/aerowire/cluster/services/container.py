@@ -140,7 +140,8 @@ class ClusteredServiceContainer:
     def close(self) -> None:
         """End the service and its container. Harmless when done twice.
 
-        Raises DriverTimeoutError when the service is stuck, after which it may be tried again, and BlockingCallError in a simulated world, before anything is closed.
+        Raises DriverTimeoutError when the service is stuck, after which it may be tried again, and BlockingCallError in a simulated world,
+        before anything is closed.
         """
         if self._is_forked or (self._closing is not None and self._closing.is_fulfilled):
             return
