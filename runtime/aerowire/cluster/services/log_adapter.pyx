@@ -22,6 +22,7 @@ from aerowire.codecs.native.transport cimport (
 from aerowire.ipc.counters cimport CountersReader, counter_get, counter_set
 from aerowire.logbuffer.descriptor cimport compute_frame_offset, compute_limit_offset, index_by_position
 from aerowire.logbuffer.frame cimport STEP_MALFORMED, frame_is_padding, frame_length_acquire, frame_step
+from aerowire.logbuffer.frame_write cimport PREFETCH_AFTER, PREFETCH_DISTANCE, prefetch_read
 
 from aerowire.base.errors import ClusterServiceError
 from aerowire.cluster.services.message_batch import MessageBatch
@@ -159,6 +160,8 @@ cdef class BoundedLogAdapter:
                         break
                     continue
                 fragments += 1
+                if fragments > PREFETCH_AFTER:
+                    prefetch_read(term + offset + PREFETCH_DISTANCE)
                 self.deliver(&frame, initial_position + (offset - initial_offset))
         finally:
             image.is_polling = False
@@ -260,6 +263,8 @@ cdef class BoundedLogAdapter:
                     or header_template_id(frame.payload) != SESSION_MESSAGE_HEADER_TEMPLATE_ID):
                 break
             offset = frame.next_offset
+            if count >= PREFETCH_AFTER:
+                prefetch_read(term + offset + PREFETCH_DISTANCE)
             run.put(count, session_message_header_cluster_session_id(frame.payload + SBE_HEADER_LENGTH),
                     session_message_header_timestamp(frame.payload + SBE_HEADER_LENGTH), base + offset,
                     <int32_t>(frame.payload - term) + SESSION_HEADER_LENGTH, frame.length - SESSION_HEADER_LENGTH)
