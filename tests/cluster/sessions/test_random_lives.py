@@ -10,6 +10,7 @@ import pytest
 from aerowire.cluster.sessions import inputs
 from aerowire.cluster.sessions.cluster_session import ClusterSession
 from aerowire.cluster.sessions.core import SessionCore
+from aerowire.cluster.sessions.effects import ReportEvent
 from aerowire.cluster.sessions.inputs import IngressImage
 from aerowire.cluster.sessions.open_sessions import OpenSessions
 from aerowire.cluster.sessions.pending_sessions import BACKUP_SESSIONS_MAX, PendingSessions
@@ -154,7 +155,8 @@ def test_a_planted_fault_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch)
 def test_hostile_requests_take_no_more_than_a_bound(is_leader: bool) -> None:
     authenticator = SimpleAuthenticator({b"user": b"right"})
     manager = SessionManager(SessionOptions(member_id=0, max_sessions=10, session_timeout_ns=SECOND_NS), authenticator, ALLOW_ALL)
-    agent = AbstractAgent(manager, 10)
+    reports: list[ReportEvent] = []
+    agent = AbstractAgent(manager, 10, lambda effect: reports.append(effect) if isinstance(effect, ReportEvent) else None)
     agent.give(inputs.ActivityChanged(True))
     agent.give(inputs.LeadershipBegun(1, False) if is_leader else inputs.FollowingBegun(1, 1))
     bound = 10 + REFUSALS_MAX + BACKUP_SESSIONS_MAX
@@ -176,6 +178,7 @@ def test_hostile_requests_take_no_more_than_a_bound(is_leader: bool) -> None:
         assert manager.session_count <= bound
         assert len(agent.responses) <= bound
     assert manager.dropped_requests > 5_000
+    assert {report.kind for report in reports} == ({"concurrent session limit", "invalid client version"} if is_leader else set())
     agent.now_ns += 2 * SECOND_NS
     agent.tick()
     assert (manager.session_count, len(agent.responses), len(authenticator._found)) == (0, 0, 0)

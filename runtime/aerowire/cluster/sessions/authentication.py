@@ -96,16 +96,20 @@ class Authentication:
         try:
             self._authenticator.on_session_closed(session.session_id)
         except Exception as error:  # of the application
-            self._core.emit(ReportEvent(f"authenticator failed: id={session.session_id}, {error!r}"))
+            self._report(session, error)
 
     def _ask(self, session: ClusterSession, question: Callable[[], object]) -> bool:
         try:
             question()
         except Exception as error:  # of the application
-            self._core.emit(ReportEvent(f"authenticator failed: id={session.session_id}, {error!r}"))
+            self._report(session, error)
             self._reject(session)
             return False
         return True
 
+    def _report(self, session: ClusterSession, error: Exception) -> None:
+        kind = f"authenticator failed: {type(error).__name__}"
+        self._core.emit(ReportEvent(kind, f"authenticator failed: id={session.session_id}, {error!r}"))
+
     def _reject(self, session: ClusterSession) -> None:
-        self._refusals.reject(session, EventCode.AUTHENTICATION_REJECTED, SESSION_REJECTED, is_reported=False)
+        self._refusals.reject(session, EventCode.AUTHENTICATION_REJECTED, SESSION_REJECTED, kind=None)

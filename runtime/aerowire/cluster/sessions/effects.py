@@ -174,8 +174,12 @@ class CountTimedOutClient:
 
 @dataclass(frozen=True, slots=True)
 class ReportEvent:
-    """Record an event in the error log: a refusal, or what an authenticator raised."""
+    """Record an event in the error log: a refusal, or what an authenticator raised.
 
+    Events of one kind are one entry of the log, however many there are: their texts name sessions, which a hostile client can make many of.
+    """
+
+    kind: str
     text: str
 
 

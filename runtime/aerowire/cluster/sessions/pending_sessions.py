@@ -111,7 +111,8 @@ class PendingSessions:
         if not core.is_leader:
             self._refusals.redirect(session, core.options.ingress_endpoints)
         elif reason:
-            self._refusals.reject(session, EventCode.ERROR, reason)
+            kind = SESSION_LIMIT if reason == SESSION_LIMIT else INVALID_VERSION
+            self._refusals.reject(session, EventCode.ERROR, reason, kind=kind)
         else:
             self._begin(self._clients, session, request.encoded_credentials)
 
@@ -137,7 +138,8 @@ class PendingSessions:
         core.open_response(session)
         if not is_valid:
             ours = version_text(PROTOCOL_VERSION)
-            self._refusals.reject(session, EventCode.ERROR, f"{INVALID_VERSION} {version_text(request.version)}, cluster={ours}")
+            detail = f"{INVALID_VERSION} {version_text(request.version)}, cluster={ours}"
+            self._refusals.reject(session, EventCode.ERROR, detail, kind=INVALID_VERSION)
         else:
             self._begin(self._backups, session, request.encoded_credentials)
 
@@ -291,7 +293,7 @@ class PendingSessions:
 
     def _refuse(self, session: ClusterSession, code: EventCode, detail: str) -> None:
         self._leave(session)
-        self._refusals.reject(session, code, detail)
+        self._refusals.reject(session, code, detail, kind=detail)
 
     def _give_up(self, session: ClusterSession, reason: str) -> None:
         self._leave(session)

@@ -44,13 +44,13 @@ class Refusals:
         session.event_code, session.response_detail = EventCode.REDIRECT, ingress_endpoints
         self._sessions.append(session)
 
-    def reject(self, session: ClusterSession, code: EventCode, detail: str, *, is_reported: bool = True) -> None:
-        """Tell a client that it gets no session, or no answer, and why."""
+    def reject(self, session: ClusterSession, code: EventCode, detail: str, *, kind: str | None) -> None:
+        """Tell a client that it gets no session, or no answer, and why. `kind` is that of the report, None for no report."""
         session.event_code, session.response_detail = code, detail
         self._core.change_state(session, SessionState.REJECTED, f"{code.name}: {detail}")
-        if is_reported:
+        if kind is not None:
             member_id = self._core.options.member_id
-            self._core.emit(ReportEvent(f"{code.name} {detail}, clusterMemberId={member_id}, id={session.session_id}"))
+            self._core.emit(ReportEvent(kind, f"{code.name} {detail}, clusterMemberId={member_id}, id={session.session_id}"))
         self._sessions.append(session)
         self.advance(session)
 

@@ -7,7 +7,7 @@ Both answer backups and standbys.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.sessions import inputs
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from aerowire.cluster.snapshots.consensus_module_snapshot import ClusterSessionRecord
     from aerowire.security.authentication import Authenticator
     from aerowire.security.authorisation import AuthorisationService
+
+RESPONSE_FAILED: Final = "failed to connect session response publication"
 
 
 class SessionManager:
@@ -248,7 +250,7 @@ class SessionManager:
         session = self._core.session_of(result.key)
         if session is None:
             return
-        self._core.emit(ReportEvent(f"failed to connect session response publication: id={session.session_id}, {result.reason}"))
+        self._core.emit(ReportEvent(RESPONSE_FAILED, f"{RESPONSE_FAILED}: id={session.session_id}, {result.reason}"))
         self._core.close_response(session)
         if session.state in {SessionState.INIT, SessionState.REJECTED}:
             self._core.change_state(session, SessionState.INVALID, "responsePublication is null")
