@@ -7,28 +7,41 @@ current tick, in the order of the slots, then goes on to the next one: timers of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from aerowire.base.errors import ConfigurationError
 from aerowire.cluster.timers.long_key_order import LongKeyOrder
 from aerowire.cluster.timers.timer_service import POLL_LIMIT, TimerHandler
 
 _FIRST_SPOKE_LENGTH = 16
+# Behind the latest deadline that there is.
+_NEVER = 1 << 63
 
 
 class _Spoke:
     """Timers of a tick and of the same tick of later turns, as correlation id and deadline; None is a free slot.
 
-    Invariant: the last slot is not free; `free_count` slots before it are.
+    Invariant: the last slot is not free; `free_count` slots before it are. `_earliest` is the earliest deadline, None if it is not known.
     """
 
-    __slots__ = ("free_count", "slots")
+    __slots__ = ("_earliest", "free_count", "slots")
 
     def __init__(self) -> None:
         self.slots: list[tuple[int, int] | None] = []
         self.free_count = 0
+        self._earliest: int | None = _NEVER
+
+    @property
+    def earliest(self) -> int:
+        """The earliest deadline."""
+        if self._earliest is None:
+            self._earliest = min((timer[1] for timer in self.slots if timer is not None), default=_NEVER)
+        return self._earliest
 
     def put(self, timer: tuple[int, int]) -> int:
         """Put a timer into the first free slot; return which that is."""
+        if self._earliest is not None:
+            self._earliest = min(self._earliest, timer[1])
         slots = self.slots
         if not self.free_count:
             slots.append(timer)
@@ -41,6 +54,10 @@ class _Spoke:
     def free(self, index: int) -> None:
         """Free a slot."""
         slots = self.slots
+        timer = slots[index]
+        assert timer is not None
+        if timer[1] == self._earliest:
+            self._earliest = None
         slots[index] = None
         self.free_count += 1
         while slots and slots[-1] is None:
@@ -129,11 +146,10 @@ class WheelTimerService:
             return None
         first = self._current_tick
         for tick in range(first, first + len(self._spokes)):
-            slots = self._spokes[tick % len(self._spokes)].slots
-            earliest = min((timer[1] for timer in slots if timer is not None), default=None)
-            if earliest is not None and earliest < self._end_of(tick):
+            earliest = self._spokes[tick % len(self._spokes)].earliest
+            if earliest < self._end_of(tick):
                 return earliest if tick == first else max(earliest, self._end_of(tick - 1))
-        return min(timer[1] for spoke in self._spokes for timer in spoke.slots if timer is not None)
+        return min(spoke.earliest for spoke in self._spokes)
 
     def _poll_tick(self, now: int) -> tuple[int, bool]:
         """Poll the current tick, and go on to the next one if it is over; return how many timers expired, and if the handler refused."""
@@ -141,7 +157,8 @@ class WheelTimerService:
         spoke = self._spokes[tick % len(self._spokes)]
         expired_count = 0
         begin = self._poll_index
-        for slot in (*range(begin, len(spoke.slots)), *range(min(begin, len(spoke.slots)))):
+        slots = chain(range(begin, len(spoke.slots)), range(min(begin, len(spoke.slots)))) if spoke.earliest <= now else ()
+        for slot in slots:
             timer = spoke.slots[slot] if slot < len(spoke.slots) else None
             if timer is None or timer[1] > now:
                 continue
