@@ -146,13 +146,17 @@ class ServiceClosed:
 
 @dataclass(frozen=True, slots=True)
 class OpenReplayed:
-    """The log of another leader, or of before, opens a session at a position."""
+    """The log of another leader, or of before, opens a session at a position.
+
+    With the principal, a member that comes to lead can permit what the client asks for; the official one forgets it.
+    """
 
     log_position: int
     correlation_id: int
     cluster_session_id: int
     response_stream_id: int
     response_channel: str
+    encoded_principal: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

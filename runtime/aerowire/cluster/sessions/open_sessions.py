@@ -136,6 +136,7 @@ class OpenSessions:
         session = self._recovered(
             opened.cluster_session_id, opened.response_stream_id, opened.response_channel, opened.correlation_id, self._core.now_ns
         )
+        session.encoded_principal = opened.encoded_principal
         self._add_open(session, opened.log_position)
         self.next_session_id = max(self.next_session_id, session.session_id + 1)
         self.next_committed_session_id = max(self.next_committed_session_id, session.session_id + 1)

@@ -44,7 +44,8 @@ _TEMPLATES: Final = {
     SessionAction.STANDBY_SNAPSHOT: (StandbySnapshotDecoder.SBE_TEMPLATE_ID, "StandbySnapshot"),
 }
 _SCHEMA_ID: Final = BackupQueryDecoder.SBE_SCHEMA_ID
-_CONNECTING: Final = frozenset({SessionState.INIT, SessionState.CONNECTING, SessionState.CONNECTED})
+_BEFORE_CONNECTED: Final = frozenset({SessionState.INIT, SessionState.CONNECTING})
+_UNDECIDED: Final = frozenset({SessionState.CONNECTED, SessionState.CHALLENGED})
 
 
 def _info(prefix: str, image: IngressImage) -> str:
@@ -173,9 +174,9 @@ class PendingSessions:
         if session not in self._served():
             return
         if session.is_connected and session.sending is None:
-            if session.state in _CONNECTING and session.state is not SessionState.CONNECTED:
+            if session.state in _BEFORE_CONNECTED:
                 self._core.change_state(session, SessionState.CONNECTED, "connected")
-            if session.state in {SessionState.CONNECTED, SessionState.CHALLENGED} and not self._authentication.decide(session):
+            if session.state in _UNDECIDED and not self._authentication.decide(session):
                 self._leave(session)
         if session.state is SessionState.AUTHENTICATED and session.sending is None:
             if session.action is SessionAction.CLIENT:
