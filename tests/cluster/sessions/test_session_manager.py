@@ -15,10 +15,12 @@ from aerowire.cluster.snapshots.consensus_module_snapshot import (
     encode_consensus_module_snapshot,
 )
 from aerowire.cluster.snapshots.markers import SnapshotDetails
-from aerowire.codecs.flyweights.cluster.enums import AdminRequestType, AdminResponseCode, CloseReason
+from aerowire.codecs.flyweights.cluster.enums import AdminRequestType, AdminResponseCode, CloseReason, EventCode
 from aerowire.codecs.flyweights.cluster.messages.admin_request import AdminRequestDecoder
 from aerowire.codecs.flyweights.cluster.messages.admin_response import AdminResponse
-from aerowire.security.authentication import SimpleAuthenticator
+from aerowire.codecs.flyweights.cluster.messages.challenge import Challenge
+from aerowire.codecs.flyweights.cluster.messages.session_event import SessionEvent
+from aerowire.security.authentication import Authenticator, SessionProxy, SimpleAuthenticator
 from aerowire.security.authorisation import AuthorisationRule, SimpleAuthorisationService
 from tests.cluster.sessions.abstract_agent import AbstractAgent
 
@@ -112,6 +114,35 @@ def test_a_new_leader_permits_what_the_principal_in_the_log_may_do() -> None:
         member.give(inputs.AdminRequested(4, session_id, 80 + session_id, AdminRequestType.SNAPSHOT))
     answers = [effect.message for effect in effects if isinstance(effect, Send) and isinstance(effect.message, AdminResponse)]
     assert [answer.response_code for answer in answers] == [AdminResponseCode.OK, AdminResponseCode.UNAUTHORISED_ACCESS]
+
+
+class FickleAuthenticator(Authenticator):
+    """Challenges a client again and again, and fails at its answer."""
+
+    def on_connected_session(self, session: SessionProxy, _now_ms: int, /) -> None:
+        session.challenge(b"who are you")
+
+    on_challenged_session = on_connected_session
+
+    def on_challenge_response(self, session_id: int, _encoded_credentials: bytes, _now_ms: int, /) -> None:
+        raise RuntimeError(session_id)
+
+
+def test_a_client_that_is_refused_while_a_challenge_is_on_its_way_is_told() -> None:
+    member = AbstractAgent(SessionManager(SessionOptions(member_id=0), FickleAuthenticator(), ADMINISTRATOR), 10)
+    member.clients.add(CHANNEL)
+    member.give(inputs.ActivityChanged(True))
+    member.give(inputs.LeadershipBegun(3, False))
+    connect(member, 71)
+    member.are_results_held = True
+    member.tick()
+    member.give(inputs.ChallengeResponse(72, 1, b"alice"))
+    member.release()
+    heard = member.heard[CHANNEL]
+    assert [type(message) for message in heard] == [Challenge, Challenge, SessionEvent]
+    assert isinstance(heard[-1], SessionEvent)
+    assert (heard[-1].code, heard[-1].correlation_id) == (EventCode.AUTHENTICATION_REJECTED, 72)
+    assert member.manager.session_count == 0
 
 
 def test_clients_do_not_time_out_for_a_time_in_which_the_member_did_not_listen() -> None:

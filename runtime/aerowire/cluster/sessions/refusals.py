@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 from aerowire.cluster.sessions.cluster_session import SessionState
 from aerowire.cluster.sessions.effects import ReportEvent
 from aerowire.codecs.flyweights.cluster.enums import EventCode
+from aerowire.codecs.flyweights.cluster.messages.session_event import SessionEvent
 
 if TYPE_CHECKING:
     from aerowire.cluster.sessions.cluster_session import ClusterSession
     from aerowire.cluster.sessions.core import SessionCore
+    from aerowire.cluster.sessions.effects import EgressMessage
 
 # Each of them has a response publication at the driver: enough for clients that all try at once, and a bound for hostile ones.
 REFUSALS_MAX: Final = 256
@@ -70,11 +72,14 @@ class Refusals:
             return
         self._core.send(session, self._core.event(session, session.event_code, session.response_detail))
 
-    def on_sent(self, session: ClusterSession) -> bool:
-        """End a session whose client was told; return whether it is one of these."""
+    def on_sent(self, session: ClusterSession, message: EgressMessage) -> bool:
+        """End a session whose client was told; return whether it is one of these. What was sent before it was refused tells nothing."""
         if session not in self._sessions:
             return False
-        self._remove(session, session.event_code.name)
+        if isinstance(message, SessionEvent):
+            self._remove(session, session.event_code.name)
+        else:
+            self.advance(session)
         return True
 
     def next_deadline_ns(self) -> int | None:

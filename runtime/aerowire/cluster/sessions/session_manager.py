@@ -275,8 +275,9 @@ class SessionManager:
 
     def _on_sent(self, result: inputs.Sent) -> None:
         session = self._finished(result)
-        if session is not None and not self._refusals.on_sent(session) and not self._pending.on_sent(session, result.message):
-            self._opened.on_sent(session, result.message)
+        if session is None or self._refusals.on_sent(session, result.message) or self._pending.on_sent(session, result.message):
+            return
+        self._opened.on_sent(session, result.message)
 
     def _on_not_sent(self, result: inputs.NotSent) -> None:
         self._finished(result)
