@@ -232,6 +232,15 @@ def test_a_follower_tells_what_it_has_recorded_at_once_and_each_interval(host: L
     assert term.commit.time_of_last_log_update_ns == 10_249
 
 
+def test_a_follower_sends_its_position_as_soon_as_there_is_a_publication(host: LogHost) -> None:
+    host.follow()
+    host.recording_counter.value = 64
+    host.settle()
+    host.connect_members()
+    assert host.sent[1].poll() == [append_position(0, 64)]
+    assert host.agent.consensus_drops.total == 0
+
+
 def test_a_follower_whose_leader_is_silent_stops_and_says_so_once(host: LogHost) -> None:
     host.connect_members()
     term = host.follow()

@@ -25,9 +25,10 @@ cdef class ConsensusPublisher:
     cdef void set_publication(self, int32_t member_id, void* publication) noexcept nogil
     cdef void look(self) noexcept nogil                     # at the top of a cycle: give recalled publications back
     cdef void give_back(self) noexcept nogil                # all of them, without events: the agent ends
-    # A position, or an OFFER_ code: what was not sent is counted.
+    # A position, or an OFFER_ code: what was not sent is lost and counted, but for append positions, which are sent again.
     cdef int64_t send(self, int32_t member_id, const uint8_t* message, int32_t length) noexcept nogil
     cdef int64_t send_append_position(self, int32_t leader_id, int64_t leadership_term_id, int64_t log_position,
                                       int32_t member_id) noexcept nogil
     cdef void publish_commit_position(self, int64_t leadership_term_id, int64_t log_position, int32_t member_id) noexcept nogil
+    cdef int64_t _send(self, MemberPublication* member, const uint8_t* message, int32_t length) noexcept nogil
     cdef int64_t _offer(self, MemberPublication* member, const uint8_t* message, int32_t length) noexcept nogil

@@ -76,7 +76,7 @@ cdef class ConsensusPublisher:
                 (<LentPublication>self._members[i].publication).give_back()
 
     cdef int64_t send(self, int32_t member_id, const uint8_t* message, int32_t length) noexcept nogil:
-        return self._offer(self.find(member_id), message, length)
+        return self._send(self.find(member_id), message, length)
 
     cdef int64_t send_append_position(self, int32_t leader_id, int64_t leadership_term_id, int64_t log_position,
                                       int32_t member_id) noexcept nogil:
@@ -87,7 +87,7 @@ cdef class ConsensusPublisher:
         append_position_set_log_position(block, log_position)
         append_position_set_follower_member_id(block, member_id)
         append_position_set_flags(block, 0)
-        return self.send(leader_id, message, SBE_HEADER_LENGTH + APPEND_POSITION_BLOCK_LENGTH)
+        return self._offer(self.find(leader_id), message, SBE_HEADER_LENGTH + APPEND_POSITION_BLOCK_LENGTH)
 
     cdef void publish_commit_position(self, int64_t leadership_term_id, int64_t log_position, int32_t member_id) noexcept nogil:
         cdef uint8_t message[MESSAGE_LENGTH]
@@ -99,7 +99,13 @@ cdef class ConsensusPublisher:
         commit_position_set_leader_member_id(block, member_id)
         for i in range(self._count):
             if self._members[i].member_id != member_id:
-                self._offer(&self._members[i], message, SBE_HEADER_LENGTH + COMMIT_POSITION_BLOCK_LENGTH)
+                self._send(&self._members[i], message, SBE_HEADER_LENGTH + COMMIT_POSITION_BLOCK_LENGTH)
+
+    cdef int64_t _send(self, MemberPublication* member, const uint8_t* message, int32_t length) noexcept nogil:
+        cdef int64_t result = self._offer(member, message, length)
+        if result < 0:
+            self._drops.add(DROP_UNSENT)
+        return result
 
     cdef int64_t _offer(self, MemberPublication* member, const uint8_t* message, int32_t length) noexcept nogil:
         cdef int64_t result = OFFER_ADMIN_ACTION
@@ -109,8 +115,6 @@ cdef class ConsensusPublisher:
         while result == OFFER_ADMIN_ACTION and attempts < SEND_ATTEMPTS:
             result = (<LentPublication>member.publication).offer(message, length, NULL, NULL)
             attempts += 1
-        if result < 0:
-            self._drops.add(DROP_UNSENT)
         return result
 
 

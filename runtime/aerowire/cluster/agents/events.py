@@ -53,7 +53,10 @@ class TermFaulted(NamedTuple):
 
 
 class TermEnded(NamedTuple):
-    """The agent has left a term: what it holds does not change any more, and the log publication is given back."""
+    """The agent has left a term: what it holds does not change any more, and the log publication is given back.
+
+    Messages that wait to be appended are answered as closed behind this.
+    """
 
     term: LeaderTerm | FollowerTerm
 
