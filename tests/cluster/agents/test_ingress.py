@@ -146,7 +146,9 @@ def test_an_image_is_not_read_on_before_the_conductor_has_taken_its_message(host
     assert [logged[HEADER:] for logged in host.logged()] == [b"other"]
     [event] = host.took(IngressMessage)
     assert (event.message, event.position) == (message, position)
+    [image] = [image for image in host.subscriptions[INGRESS_STREAM].images if image.session_id == client.session_id]
     assert event.image.loan.session_id == client.session_id
+    assert (event.image.image_id, event.image.source_identity) == (image.correlation_id, image.source_identity)
     host.proxy.resume_image(event.image)
     assert [logged[HEADER:] for logged in host.logged()] == [b"behind"]
     assert [event.message for event in host.took(IngressMessage)] == [message]

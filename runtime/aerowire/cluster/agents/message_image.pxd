@@ -10,10 +10,11 @@ from aerowire.logbuffer.block_reader cimport LogBlock
 
 @cython.final
 cdef class MessageImage:
-    """MessageImage(loan, image_id). The agent's from its command until its final event."""
+    """MessageImage(loan). The agent's from its command until its final event."""
 
     cdef readonly LentImage loan
     cdef readonly int64_t image_id      # the correlation id of the image
+    cdef readonly str source_identity   # of the image, which may be gone when its message is handled
     cdef bint is_held                   # until the conductor has taken the message before
     cdef bint is_malformed              # a frame cannot be stepped over: nothing behind it can be read
 

@@ -32,6 +32,7 @@ cdef class MessageImage:
         cdef ImageBase image = loan.handle
         self.loan = loan
         self.image_id = image.correlation_id
+        self.source_identity = image.source_identity
         self._collected = NOTHING
         self._block.position = loan.position()
 
