@@ -160,8 +160,10 @@ def test_a_session_appends_until_it_is_removed(host: LogHost) -> None:
     client, session = host.publication(INGRESS_STREAM), host.open_session(7)
     same_id = host.open_session(7)
     assert host.took(SessionRemoved) == [SessionRemoved(same_id)]
+    host.proxy.add_session(session)
     host.offer(client, session_message(7, b"1"))
     assert len(host.logged()) == 1
+    assert host.took(SessionRemoved) == []
     host.proxy.remove_session(same_id)
     host.proxy.remove_session(session)
     assert host.took(SessionRemoved) == [SessionRemoved(session)]

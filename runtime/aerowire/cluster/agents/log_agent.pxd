@@ -68,6 +68,7 @@ cdef class LogAgent(QueuedAgent):
     cdef void _look_at_loans(self) noexcept nogil
     cdef void _leave_term(self) noexcept nogil
     cdef void _end_term(self) noexcept nogil
+    cdef void _add_session(self, void* session) noexcept nogil
     cdef void _remove_session(self, void* session) noexcept nogil
     cdef int _lead(self, int64_t now_ns, int64_t timestamp) noexcept nogil
     cdef int _follow(self, int64_t now_ns, int64_t timestamp) noexcept nogil

@@ -174,8 +174,7 @@ cdef class LogAgent(QueuedAgent):
             self._posted.post(EVENT_MESSAGE_SENT, command.subject, self._consensus_publisher.send(
                 command.a, (<OutboundMessage>command.subject).address, (<OutboundMessage>command.subject).length), 0)
         elif command.operation == ADD_SESSION:
-            if not self._ingress.sessions.put(<OpenSession>command.subject):
-                self._posted.post(EVENT_SESSION_REMOVED, command.subject, 0, 0)
+            self._add_session(command.subject)
         elif command.operation == REMOVE_SESSION:
             self._remove_session(command.subject)
         elif command.operation == RESUME_IMAGE:
@@ -231,6 +230,12 @@ cdef class LogAgent(QueuedAgent):
             member = self._consensus_publisher.find(command.a)
             if member is not NULL:
                 member.is_watched = command.flag
+
+    cdef void _add_session(self, void* session) noexcept nogil:
+        # One that is there already stays, and has one event in all.
+        if (not self._ingress.sessions.put(<OpenSession>session)
+                and self._ingress.sessions.find((<OpenSession>session).cluster_session_id) is not session):
+            self._posted.post(EVENT_SESSION_REMOVED, session, 0, 0)
 
     cdef void _remove_session(self, void* session) noexcept nogil:
         cdef int64_t cluster_session_id = (<OpenSession>session).cluster_session_id
