@@ -134,7 +134,7 @@ class LogRecorded:
 
 @dataclass(frozen=True, slots=True)
 class LogConsumed:
-    """The member has consumed the log up to a position."""
+    """The member has consumed the log, or a replay of it, up to a position: services may have it, and must not be shown it again."""
 
     log_position: int
 

@@ -87,10 +87,11 @@ class Leading:
         """LEADER_REPLAY: have services consume the log up to the term."""
         core = self._core
         core.is_leader_startup = core.is_node_startup
-        if core.log_position >= core.append_position:
-            self._is_busy = False
+        if self._is_busy:
+            pass
+        elif core.log_position >= core.append_position:
             core.enter(ElectionState.LEADER_INIT)
-        elif not self._is_busy:
+        else:
             self._is_busy = True
             core.emit(StartReplay(core.log_position, core.append_position))
         self._update()
@@ -122,6 +123,7 @@ class Leading:
     def on_replay_done(self, result: ReplayDone) -> None:
         """Services have consumed the log."""
         self._core.log_position = max(self._core.log_position, result.position)
+        self._is_busy = False
 
     def on_log_joined(self, result: LogJoined) -> None:
         """Store the term BEFORE anything is appended to its log, then wait for followers."""

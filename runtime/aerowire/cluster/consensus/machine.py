@@ -407,7 +407,7 @@ class ConsensusMachine:
             core.published_position = max(core.published_position, recorded.published_position)
 
     def _on_log_consumed(self, result: LogConsumed) -> None:
-        if self._core.role is ClusterRole.FOLLOWER:
+        if self._core.role is ClusterRole.FOLLOWER or self._core.state is ElectionState.LEADER_REPLAY:
             self._core.log_position = max(self._core.log_position, result.log_position)
 
     def _on_log_image_closed(self, result: LogImageClosed) -> None:

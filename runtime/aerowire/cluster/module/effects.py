@@ -337,8 +337,7 @@ class Effects:
         self._operations.start(f"replay the log from position {effect.from_position} to {effect.to_position}", steps)
 
     def _on_replay_progress(self) -> bool:
-        self._commit(self._adapter.position)
-        self._told_position = max(self._told_position, self._adapter.position)
+        self._tell_consumed()
         return self._listener.may_read_log
 
     def _notify_commit(self, effect: effects.NotifyCommit) -> None:
