@@ -10,6 +10,7 @@ from tests.cluster.module.simulated_members import MS, SimulatedMember, new_memb
 
 SECOND = 1_000 * MS
 MESSAGES = 20
+EVENT_LENGTH = 96  # of NewLeadershipTermEvent, with its frame
 
 
 def elected(members: Sequence[SimulatedMember]) -> SimulatedMember | None:
@@ -60,6 +61,26 @@ def test_a_leader_that_is_killed_is_replaced_in_time_and_comes_back_as_a_followe
         assert second.service is not None
         assert leader.service.read == second.service.read
         for member in members:
+            member.kill()
+
+
+def test_a_leader_without_a_majority_shows_services_once_what_its_next_term_commits() -> None:
+    with SimulatedWorld(seed=3) as world:
+        members = new_members(world, 2)
+        assert world.run(10 * SECOND, until=lambda: elected(members) is not None), members
+        leader = elected(members)
+        assert leader is not None
+        (follower,) = (member for member in members if member is not leader)
+        follower.kill()
+        end = append(world, leader)
+        assert world.run(5 * SECOND, until=lambda: not leader.is_leader), leader
+        follower.start()
+        assert world.run(10 * SECOND, until=lambda: elected(members) is leader), members
+        assert world.run(SECOND, until=lambda: have_read(members, end + EVENT_LENGTH)), members
+        for member in members:
+            assert member.service is not None
+            positions = [position for position, _ in member.service.read]
+            assert positions == sorted(set(positions)), member
             member.kill()
 
 

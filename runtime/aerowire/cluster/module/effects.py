@@ -97,6 +97,7 @@ class Effects:
         self._catchups = CatchupReplays(core)
         self._is_leader = False
         self._is_following = False
+        self._has_joined_as_leader = False
         self._notified_position = 0
         self._told: tuple[int, int] = (NULL_POSITION, NULL_POSITION)
         self._told_position = adapter.position
@@ -264,6 +265,7 @@ class Effects:
         )
         publication = publisher.publication
         term_buffer_length = 0 if publication is None else publication.term_buffer_length
+        self._has_joined_as_leader = True
         return inputs.LogJoined(effect.position, self._recording.recording_id, term_buffer_length)
 
     def _append_term_event(self, effect: effects.AppendTermEvent) -> None:
@@ -342,11 +344,12 @@ class Effects:
 
     def _notify_commit(self, effect: effects.NotifyCommit) -> None:
         self._notified_position = max(self._notified_position, effect.position)
-        if self._is_leader:
+        # Before services join the term's log they may still read that of the term before, of which a replay shows them what is committed.
+        if self._has_joined_as_leader:
             self._commit(effect.position)
 
     def _stop_log(self, effect: effects.StopLog) -> None:
-        self._is_following = False
+        self._is_following = self._has_joined_as_leader = False
         self._told = (NULL_POSITION, NULL_POSITION)
         self._operations.abandon()
         self._catchups.stop_all()
