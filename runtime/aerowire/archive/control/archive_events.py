@@ -5,11 +5,14 @@ Aeron: ArchiveEventLogger, ArchiveLog.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aerowire.agents.state_events import StateEvents
 from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, ArchiveEventCode, CommandEventEncoder
+
+if TYPE_CHECKING:
+    from aerowire.agents.event_log import EventLog
 
 # The event of each message by its template; ArchiveIdRequest and UpdateChannelRequest, which came later, have none in Aeron.
 EVENT_OF_TEMPLATE: Final = {
@@ -59,12 +62,12 @@ EVENT_OF_TEMPLATE: Final = {
 class ArchiveEvents(StateEvents):
     """Writes to the event log, if there is one. Any thread."""
 
-    __slots__ = ()
+    __slots__ = ("is_on",)
 
-    @property
-    def is_on(self) -> bool:
+    def __init__(self, log: EventLog | None = None) -> None:
+        super().__init__(log)
+        self.is_on: Final = log is not None
         """Whether there is a log."""
-        return self.log is not None
 
     def message(self, template_id: int, message: bytes | memoryview) -> None:
         """A request has come, or a response or a signal was sent; `message` is the whole of it."""

@@ -132,7 +132,8 @@ class ControlResponseProxy:
         for _ in range(SEND_ATTEMPTS):
             position = publication.offer_parts(*parts)
             if position > 0:
-                self._note(parts[0])
+                if self._events.is_on:
+                    self._note(parts[0])
                 return SendResult.SENT
             result = result_of(position)
             if result is not SendResult.BLOCKED:
@@ -140,10 +141,9 @@ class ControlResponseProxy:
         return SendResult.BLOCKED
 
     def _note(self, message: Buffer) -> None:
-        if self._events.is_on:
-            view = memoryview(message)
-            _, template_id, _, _ = HEADER.unpack(view, 0)
-            self._events.message(template_id, view)
+        view = memoryview(message)
+        _, template_id, _, _ = HEADER.unpack(view, 0)
+        self._events.message(template_id, view)
 
 
 def result_of(refusal: int) -> SendResult:

@@ -218,7 +218,7 @@ class ControlSession:
         self._send(self._proxy.response(self.session_id, correlation_id, relevant_id, code, text))
 
     def _send(self, message: bytes) -> None:
-        if self.is_done or self._try_send(message) or self.is_done:
+        if self.machine.is_done or self._try_send(message) or self.machine.is_done:
             return
         if len(self._waiting) >= RESPONSES_WAITING_MAX or self._bytes_waiting >= BYTES_WAITING_MAX:
             self.abort(f"{len(self._waiting)} responses of {self._bytes_waiting} bytes are not read")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
+from aerowire.archive.control.authorisation import ALLOW_ALL
 from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.archive.control.request_routes import AUTH_CONNECT, CHALLENGE_RESPONSE, CLOSE_SESSION, KEEP_ALIVE, ROUTES
 from aerowire.archive.control.requests import NULL_VALUE, Replay
@@ -59,6 +60,7 @@ class ControlSessionAdapter:
         self._operations = operations
         self._make_session = connect
         self._authorisation = authorisation
+        self._is_all_allowed = authorisation == ALLOW_ALL
         self._tokens = tokens
         self._time = time
         self._events = events
@@ -97,17 +99,18 @@ class ControlSessionAdapter:
             self._drop(image, "a message shorter than its header", "length")
             return
         _, template_id, schema_id, _ = HEADER.unpack(message, 0)
-        self._events.message(template_id, message)
+        if self._events.is_on:
+            self._events.message(template_id, message)
         if schema_id != SCHEMA_ID:
             self._drop(image, f"expected schemaId={SCHEMA_ID}, actual={schema_id}", "schema")
+        elif template_id in ROUTES or template_id == KEEP_ALIVE:
+            self._serve(template_id, message, image)
         elif template_id == AUTH_CONNECT:
             self._connect(message, image)
         elif template_id == CLOSE_SESSION:
             self._close_session(message, image)
         elif template_id == CHALLENGE_RESPONSE:
             self._challenge_response(message, image)
-        elif template_id in ROUTES or template_id == KEEP_ALIVE:
-            self._serve(template_id, message, image)
         else:
             self._drop(image, f"unknown request templateId={template_id}", "template")
 
@@ -154,7 +157,9 @@ class ControlSessionAdapter:
             request = answering
         else:
             session = self._session_of(session_id, template_id, image)
-        if session is None or not session.on_request() or not self._is_authorised(session, correlation_id, template_id, image):
+        if session is None or not session.on_request():
+            return
+        if not self._is_all_allowed and not self._is_authorised(session, correlation_id, template_id, image):
             return
         if error is not None:
             session.send_error(correlation_id, f"malformed request: {error}")
