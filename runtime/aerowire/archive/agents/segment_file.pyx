@@ -20,8 +20,9 @@ from aerowire.base.file_port cimport (
 from aerowire.memory.atomics cimport load_acquire_i32
 
 _WIDEST = str(INT64_MAX)        # of all positions, as text
-_BEFORE, _AFTER = SEGMENT_FILE_NAME.split("{position}")
-cdef bytes _SUFFIX = _AFTER.encode()
+_BEFORE, _AFTER = SEGMENT_FILE_NAME.encode().split(b"{position}")
+cdef bytes _NUMBERED = _BEFORE.replace(b"{recording_id}", b"%d")
+cdef bytes _SUFFIX = _AFTER
 
 
 @cython.no_gc_clear
@@ -37,8 +38,8 @@ cdef class SegmentFile:
         cdef bytes prefix, folder
         self._files = files
         self.handle = FILE_NONE
-        folder = directory if type(directory) is bytes else os.fsencode(directory)
-        prefix = join(folder, _BEFORE.format(recording_id=recording_id).encode())
+        folder = os.fsencode(directory)
+        prefix = join(folder, _NUMBERED % recording_id)
         if b"\0" in prefix:
             raise ValueError(f"a path has no NUL: {directory!r}")
         self._prefix_length = <int32_t>len(prefix)

@@ -91,6 +91,6 @@ class ArchiveCore:
     def check_storage_space(self) -> None:
         """Raise RequestRefusedError when there is too little space for a recording."""
         threshold = self.context.low_storage_space_threshold
-        usable_space = self.ports.files.free_space(self.directory)
+        usable_space = self.ports.files.free_space(self.context.archive_dir)
         if usable_space <= threshold:
             raise RequestRefusedError(f"low storage threshold={threshold} <= usableSpace={usable_space}", ArchiveErrorCode.STORAGE_SPACE)
