@@ -35,6 +35,7 @@ def render(outcomes: Iterable[Outcome], *, jar: str, java: str) -> str:
         "through at least one term wrap, a hash of their content compared at every subscriber, counters that prove that the feature acted,",
         "and no file left when both sides have closed. With an archive the hash is that of a replay or of a reader, or the results of all",
         "operations are compared; in the end no counter and no file of it is left, and the tools of both sides verify its directory.",
+        "With a cluster, what its service has answered is compared with what it was sent.",
         "",
         f"aerowire {VERSION} with official Aeron {jar} on Java {java}; Python {platform.python_version()}, {platform.system()}"
         f" {platform.machine()}. **{count} scenarios, {failed} failed.**",
