@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from aerowire.cluster.services import ClusteredServiceContainer
+from aerowire.codecs.flyweights.cnc import ClusterRole
 from aerowire.codecs.tables.counters import CounterType
 from tests.interop.cluster.counting_service import CountingService
 from tests.interop.cluster.service_nodes import ServiceNode
-from tests.interop.harness import Bench
+from tests.interop.cluster.summing_service import SummingService, sums_to
+from tests.interop.scenarios import Scenario
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 
 def official_events(node: ServiceNode) -> list[dict[str, Any]]:
@@ -29,8 +31,13 @@ def error_count(container: ClusteredServiceContainer) -> int:
     return container.agent.core.counters[CounterType.CLUSTER_CLUSTERED_SERVICE_ERROR_COUNT].value
 
 
-def test_services_of_both_languages_apply_the_same_log(bench: Bench) -> None:
-    node = ServiceNode(bench, service_count=2)
+def name_ends(scenario: Scenario) -> None:
+    for row in scenario.rows:
+        row.publishing, row.subscribing = "official client, official consensus module", ["aerowire service container"]
+
+
+def serve_all(node: ServiceNode) -> CountingService:
+    """Run service 0 there and service 1 here, from the beginning to the end that the module orders; return ours."""
     node.start(0)
     service = CountingService()
     container = node.launch(service, service_id=1)
@@ -59,8 +66,11 @@ def test_services_of_both_languages_apply_the_same_log(bench: Bench) -> None:
     assert service.events == before
     kinds = [event["what"] for event in before]
     assert (kinds.count("timer"), kinds.count("snapshot"), kinds.count("close"), kinds[-1]) == (1, 2, 1, "terminate")
+    return service
 
-    # Each service begins with the snapshot that a container of the other language has taken.
+
+def serve_on(node: ServiceNode) -> None:
+    """Run each service on, in the other language."""
     node.start(1)
     again = CountingService()
     with node.launch(again, service_id=0) as container:
@@ -73,6 +83,57 @@ def test_services_of_both_languages_apply_the_same_log(bench: Bench) -> None:
         node.stop()
         wait_until(lambda: container.has_ended, "the container outlives its consensus module")
         after = official_events(node)
-        assert again.events[: len(after) - 1] == after[:-1]  # the official one was closed, ours heard that the module has gone
+        assert after[-1]["what"] == "message"
+        assert again.events[: len(after)] == after
         assert again.events[-1]["what"] == "terminate"
         assert again.count == 12
+
+
+def test_services_of_both_languages_apply_the_same_log(scenario: Scenario) -> None:
+    scenario.feature("Service container: messages, timers, sessions, messages of services, snapshots, the end")
+    node = ServiceNode(scenario.bench, service_count=2)
+    scenario.row.messages = serve_all(node).count
+    scenario.observed("events, positions and times equal those of an official container on the same log")
+
+    scenario.next_feature("Service container: a snapshot of the other language, loaded")
+    serve_on(node)
+    scenario.row.messages = 1
+    scenario.observed("state and sessions, each way")
+    name_ends(scenario)
+    scenario.finish()
+
+
+def test_a_service_goes_on_from_its_snapshot_and_the_log_behind_it(scenario: Scenario) -> None:
+    scenario.feature("Service container: batches, a state as an object, replay of the log behind a snapshot")
+    node = ServiceNode(scenario.bench, properties={"aeron.cluster.log.channel": "aeron:ipc?term-length=64k"})
+    node.start()
+    service = SummingService()
+    with node.launch(service) as container:
+        node.connect()
+        node.obey("burst 0 3000", "sent")
+        wait_until(lambda: service.sums.count == 3000, f"{service.sums}")
+        assert service.batches < 3000
+        node.obey("toggle SNAPSHOT", "toggled")
+        snapshots = container.agent.core.counters[CounterType.CLUSTERED_SERVICE_MAX_SNAPSHOT_DURATION]
+        wait_until(lambda: snapshots.value > 0, "no snapshot was taken")
+        node.obey("burst 3000 2000", "sent")
+        wait_until(lambda: service.sums.count == 5000, f"{service.sums}")
+        assert service.sums == sums_to(5000)
+        assert error_count(container) == 0
+        end = container.cluster.log_position
+        node.stop()
+    node.start()
+    again = SummingService()
+    with node.launch(again) as container:
+        wait_until(lambda: container.cluster.role == ClusterRole.LEADER, "the member does not lead")
+        assert (again.restored, again.sums) == (sums_to(3000), sums_to(5000))
+        node.connect()
+        node.obey("burst 5000 100", "sent")
+        wait_until(lambda: again.sums == sums_to(5100), f"{again.sums}")
+        assert container.cluster.log_position > end
+        assert error_count(container) == 0
+        node.stop()
+    scenario.row.messages, scenario.row.terms = 5100, end // 65536
+    scenario.observed("sums over all messages, before and after")
+    name_ends(scenario)
+    scenario.finish()

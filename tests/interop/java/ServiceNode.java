@@ -22,8 +22,9 @@ import org.agrona.concurrent.status.CountersReader;
 
 /**
  * A node whose services run elsewhere, all of them or some: driver, archive and consensus module, by system properties, with a client.
- * Arguments: {@code services=0 2} for containers of this process. Standard input takes a command a line: {@code connect CHANNELS},
- * {@code send TEXT}, {@code disconnect}, {@code toggle ACTION}, {@code events COUNT}. Each command's answer is a JSON object.
+ * Arguments: {@code services=0 2} for containers of this process. Standard input takes a command a line: {@code connect ENDPOINTS},
+ * {@code send TEXT}, {@code burst FIRST COUNT}, {@code poll COUNT}, {@code disconnect}, {@code toggle ACTION}, {@code terminated}. Each
+ * command's answer is a JSON object.
  */
 public final class ServiceNode
 {
@@ -91,6 +92,11 @@ public final class ServiceNode
         {
             case "connect" -> connect(argument.split(" "));
             case "send" -> send(argument);
+            case "burst" ->
+            {
+                final String[] numbers = argument.split(" ");
+                burst(Integer.parseInt(numbers[0]), Integer.parseInt(numbers[1]));
+            }
             case "disconnect" ->
             {
                 client.close();
@@ -126,6 +132,21 @@ public final class ServiceNode
             .messageTimeoutNs(60_000_000_000L));
         awaited = received;
         say("connected", "\"session\": " + client.clusterSessionId());
+    }
+
+    /** Send so many messages of 8 to 207 bytes that begin with consecutive numbers. */
+    private void burst(final int first, final int count)
+    {
+        final UnsafeBuffer buffer = new UnsafeBuffer(new byte[208]);
+        for (int number = first; number < first + count; number++)
+        {
+            buffer.putLong(0, number);
+            while (client.offer(buffer, 0, 8 + number % 200) < 0)
+            {
+                client.pollEgress();
+            }
+        }
+        say("sent", "");
     }
 
     private void send(final String text)
