@@ -21,7 +21,6 @@ cdef class ContainerSleeper:
     def __init__(self, IdleStrategy strategy not None, ClockPort clock not None):
         self._strategy = strategy
         self._clock = clock
-        self._wakeup = Wakeup()
         self._images = ()
 
     def watch(self, BoundedLogAdapter log not None, subscription not None):
@@ -32,6 +31,8 @@ cdef class ContainerSleeper:
     def sleep(self, int64_t timeout_ns):
         """Idle until there is work or the time is over; without time once, whatever there is."""
         cdef int64_t began_ns
+        if self._wakeup is None:        # an agent without a thread never sleeps
+            self._wakeup = Wakeup()
         self._note_frames()
         with nogil:
             began_ns = self._clock.nano_time()
@@ -47,7 +48,8 @@ cdef class ContainerSleeper:
     def wake(self):
         """Let the sleep that goes on, or the next one, end. Any thread."""
         store_release_i32(&self._woken, 1)
-        self._wakeup.wake()
+        if self._wakeup is not None:
+            self._wakeup.wake()
 
     def start_over(self):
         """Idle briefly at first the next time: there was work."""
