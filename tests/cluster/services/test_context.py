@@ -36,7 +36,8 @@ def test_every_option_is_an_attribute_and_comes_from_properties() -> None:
     assert context.service_name == "clustered-service-2-3"
     assert context.archive_response_stream_id == 324
     assert context.archive_channel("req") == "aeron:ipc?term-length=64k|alias=sc-3-archive-ctrl-req-cluster-2"
-    assert context_of(service_name="orders").service_name == "orders"
+    assert context_of(thread_naming="new", service_id=3).service_name == "aeron-cl-cs-3"
+    assert context_of(thread_naming="new", service_name="orders").service_name == "orders"
 
 
 def test_a_service_is_an_object_a_class_or_a_name() -> None:

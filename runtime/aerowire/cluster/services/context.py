@@ -31,6 +31,8 @@ SERVICE_COUNT_MAX: Final = 10
 # What distinguishes the archive's answers to the services of the clusters of one driver.
 _RESPONSE_STREAMS_PER_CLUSTER = 100
 _BATCH_LIMIT = 1024
+# Names of services without one by the form of threads' names, with the ids of cluster and service.
+_NAMES: Mapping[str, str] = {"classic": "clustered-service-{0}-{1}", "new": "aeron-cl-cs-{1}"}
 
 _RANGES: Mapping[str, tuple[int, int]] = {
     "service_id": (0, SERVICE_COUNT_MAX - 1),
@@ -127,7 +129,7 @@ class ClusteredServiceContext:
         self._values = resolve_options({_SCOPE}, options, self.properties, environ)
         self.__dict__.update(self._values)
         self.aeron_dir = aeron.context.aeron_dir if aeron is not None else str(self._values["dir"] or default_aeron_dir())
-        self.service_name = str(self._values["service_name"] or f"clustered-service-{self.cluster_id}-{self.service_id}")
+        self.service_name = str(self._values["service_name"] or _NAMES[self.thread_naming].format(self.cluster_id, self.service_id))
         self.cluster_path = Path(self.cluster_dir)
         self.mark_file_path = Path(self.mark_file_dir) if self.mark_file_dir else self.cluster_path
         self._check()
