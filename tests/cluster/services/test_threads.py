@@ -104,3 +104,25 @@ def test_a_service_that_is_stuck_is_named_when_it_is_closed(tmp_path: Path, monk
         container.close()
         assert container._runner is not None
         assert not container._runner.is_running
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_service_that_exits_ends_its_thread_and_its_container(tmp_path: Path) -> None:
+    class Exiting(NotingService):
+        def on_session_message(self, *_: Any) -> None:
+            raise SystemExit(3)
+
+    service = Exiting()
+    with MediaDriver.launch_embedded() as driver, Aeron.connect(driver.aeron_dir) as aeron:
+        module = Module(aeron)
+        container = ClusteredServiceContainer.launch(service, aeron_dir=driver.aeron_dir, cluster_dir=str(tmp_path))
+        module.bring_in()
+        module.append(session_message(5, b"x"))
+        wait_until(lambda: container.has_ended, "the container lives on")
+        assert service.events[-1] == ("terminate",)
+        assert "SystemExit in the service" in str(container.termination)
+        container.close()
+        again = ClusteredServiceContainer.launch(NotingService(), aeron=aeron, cluster_dir=str(tmp_path))
+        assert again.aeron is aeron
+        again.close()
+        assert not aeron.is_closed

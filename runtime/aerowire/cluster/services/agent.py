@@ -6,7 +6,7 @@ Nothing here waits. What takes several steps, such as a snapshot, is an operatio
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from aerowire.archive.client.steps import Steps
@@ -113,6 +113,14 @@ class ClusteredServiceAgent(Agent):
         if work:
             self._sleeper.start_over()
         return work
+
+    def on_close(self) -> None:
+        """Close what is left: no cycle comes any more. The client's threads may outlive this, and end by themselves."""
+        if self.stage is AgentStage.RUNNING:
+            self._end(ContainerTermination("the container's thread has ended", is_expected=self._is_close_requested))
+        self._proceed_ending()
+        if self.stage is not AgentStage.CLOSED:
+            self._finish()
 
     def next_deadline_ns(self) -> int:
         """Return when there is work although nothing wakes the container."""
@@ -241,9 +249,12 @@ class ClusteredServiceAgent(Agent):
         if self._closing is None:
             self._closing = self._close_streams()
         if self._closing.poll():
-            self.core.mark_file.close()
-            self.stage = AgentStage.CLOSED
+            self._finish()
         return 1
+
+    def _finish(self) -> None:
+        self._attempt(self.core.mark_file.close)
+        self.stage = AgentStage.CLOSED
 
     def _close_streams(self) -> Pending[None]:
         """Close everything, and return the end of the client, where it is the container's own."""
@@ -259,10 +270,10 @@ class ClusteredServiceAgent(Agent):
         for close in closing if not self.core.aeron.is_closed else ():
             self._attempt(close)
         if self.core.context.aeron is not None:
-            return Steps("close the container", iter_nothing(), _no_work)
+            return Steps("close the container", _nothing(), _no_work)
         return self.core.aeron.async_close()
 
-    def _attempt(self, action: Any) -> None:
+    def _attempt(self, action: Callable[[], object]) -> None:
         try:
             action()
         except Exception as error:
@@ -273,6 +284,6 @@ def _no_work() -> None:
     """Do nothing: the agent's cycle does what an operation needs."""
 
 
-def iter_nothing() -> Operation:
+def _nothing() -> Operation:
     """Return steps that are done at once."""
-    yield None
+    yield from ()
