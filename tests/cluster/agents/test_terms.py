@@ -395,11 +395,13 @@ def test_the_end_of_a_log_says_whether_all_of_it_was_consumed(host: LogHost, is_
     if not is_consumed:
         publication.offer(session_message(7, bytes(32)))
     host.settle()
+    assert not log.is_stream_ended
     publication.close()
     if not is_consumed:
         log.image.loan.recall()
     host.until(lambda: any(isinstance(event, LogReturned) for event in host.seen), "the end of the log")
     assert host.took(LogReturned) == [LogReturned(log, LogEnd.OF_STREAM if is_consumed else LogEnd.IMAGE_CLOSED, 96)]
+    host.until(lambda: log.is_stream_ended, "the end of the stream")
 
 
 # Messages to members

@@ -1,6 +1,6 @@
 """A log that an agent consumes: the live log of a leader, a catch-up, or a replay."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport INT64_MAX, int64_t
 
 from aerowire.memory.atomics cimport load_acquire_i64, store_release_i64
 
@@ -30,6 +30,14 @@ cdef class FollowedLog:
     def position(self) -> int:
         """Up to which the log was consumed; any thread."""
         return load_acquire_i64(&self._position)
+
+    @property
+    def is_stream_ended(self) -> bool:
+        """Whether its leader has closed the log, consumed to its end or not; any thread.
+
+        The archive may stop to record such a log before the image goes: RECORDING_STOPPED is no failure then.
+        """
+        return self.image.loan.end_of_stream_position() < INT64_MAX
 
     @property
     def cluster_time(self) -> int:
