@@ -23,7 +23,7 @@ from aerowire.codecs.flyweights.cluster import (
 )
 from tests.cluster.agents.log_host import EPOCH_MS, HEADER, INGRESS_STREAM, IPC, TERM, LogHost, session_message
 
-CLOSED, MAX_POSITION_EXCEEDED = -4, -5
+BACK_PRESSURED, CLOSED, MAX_POSITION_EXCEEDED = -2, -4, -5
 
 OPEN = SessionOpenEvent(
     leadership_term_id=TERM,
@@ -99,6 +99,20 @@ def test_what_a_full_log_does_not_take_waits_in_order_and_ingress_behind_it(host
     assert [answer.message for answer in answers] == messages
     assert all(answer.position > 0 for answer in answers)
     assert [message[HEADER:] for message in logged] == [bytes(message)[HEADER:] for message in messages] + [b"behind"]
+
+
+def test_more_than_4096_messages_that_wait_are_answered_as_back_pressure(host: LogHost) -> None:
+    host.lead()
+    for _ in range(4_300):
+        host.proxy.append(OutboundMessage(session_message(-1, bytes(1_000))))
+    answers = host.took(MessageAppended)
+    appended = [answer for answer in answers if answer.position > 0]
+    refused = [answer for answer in answers if answer.position == BACK_PRESSURED]
+    assert appended
+    assert len(appended) + len(refused) == len(answers) == 4_300 - 4_096
+    host.proxy.end_term()
+    assert {answer.position for answer in host.took(MessageAppended)} == {CLOSED}
+    assert host.events.held_count == 0
 
 
 def test_what_waits_when_a_term_ends_is_answered_as_closed(host: LogHost) -> None:
