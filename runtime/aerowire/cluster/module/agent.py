@@ -18,13 +18,13 @@ from aerowire.cluster.consensus.machine import ConsensusMachine
 from aerowire.cluster.consensus.messages import Message
 from aerowire.cluster.module.consensus_codec import Request, decode_message
 from aerowire.cluster.module.effects import Effects
-from aerowire.cluster.module.log_adapter import LogAdapter
-from aerowire.cluster.module.log_publisher import LogPublisher
-from aerowire.cluster.module.log_recording import LogRecording
+from aerowire.cluster.module.log.log_adapter import LogAdapter
+from aerowire.cluster.module.log.log_publisher import LogPublisher
+from aerowire.cluster.module.log.log_recording import LogRecording
 from aerowire.cluster.module.member import Member
 from aerowire.cluster.module.message_reader import MessageReader
+from aerowire.cluster.module.node_services.service_codec import Word, decode_service_word
 from aerowire.cluster.module.recovery import Recovered, recover
-from aerowire.cluster.module.service_codec import Word, decode_service_word
 from aerowire.codecs.flyweights.cluster.messages.termination_ack import TerminationAck
 from aerowire.codecs.flyweights.cnc import ConsensusModuleState
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode

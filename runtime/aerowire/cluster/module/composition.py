@@ -17,16 +17,16 @@ from aerowire.cluster.files.node_state import NodeStateFile
 from aerowire.cluster.files.recording_log import RecordingLog
 from aerowire.cluster.module import channels
 from aerowire.cluster.module.agent import ConsensusModuleAgent
-from aerowire.cluster.module.archive_signals import ArchiveSignals
 from aerowire.cluster.module.cluster_clock import ClusterClock
 from aerowire.cluster.module.cluster_counters import ClusterIdCheck, CounterRequest
 from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
 from aerowire.cluster.module.core import ModuleCore
 from aerowire.cluster.module.duty_cycle import DutyCycle
 from aerowire.cluster.module.idle_sleeper import IdleSleeper
-from aerowire.cluster.module.service_acks import ServiceAcks
-from aerowire.cluster.module.service_control import ServiceControl
-from aerowire.cluster.module.service_proxy import ServiceProxy
+from aerowire.cluster.module.log.archive_signals import ArchiveSignals
+from aerowire.cluster.module.node_services.service_acks import ServiceAcks
+from aerowire.cluster.module.node_services.service_control import ServiceControl
+from aerowire.cluster.module.node_services.service_proxy import ServiceProxy
 from aerowire.codecs.flyweights.cluster_mark import ClusterComponentType
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.ipc.error_log import DistinctErrorLog

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from aerowire.client.handles.counter import Counter
     from aerowire.cluster.files.node_state import NodeStateFile
     from aerowire.cluster.files.recording_log import RecordingLog
-    from aerowire.cluster.module.archive_signals import ArchiveSignals
     from aerowire.cluster.module.cluster_clock import ClusterClock
     from aerowire.cluster.module.context import ConsensusModuleContext
+    from aerowire.cluster.module.log.archive_signals import ArchiveSignals
     from aerowire.codecs.tables.counters import CounterType
     from aerowire.system.ports import Ports
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from aerowire.base.errors import AerowireError, ConsensusModuleError
 from aerowire.cluster.consensus import effects, inputs
-from aerowire.cluster.module.catchup_replays import CatchupReplays
 from aerowire.cluster.module.consensus_codec import encode_message
-from aerowire.cluster.module.follower_log import FollowerLog
-from aerowire.cluster.module.log_replay import replay_log
-from aerowire.cluster.module.log_replication import replicate_log
+from aerowire.cluster.module.log.catchup_replays import CatchupReplays
+from aerowire.cluster.module.log.follower_log import FollowerLog
+from aerowire.cluster.module.log.log_replay import replay_log
+from aerowire.cluster.module.log.log_replication import replicate_log
 from aerowire.cluster.module.operations import Operations
 from aerowire.codecs.flyweights.archive.enums import SourceLocation
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from aerowire.client.handles.waiting import Pending
     from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log_adapter import LogAdapter
-    from aerowire.cluster.module.log_publisher import LogPublisher
-    from aerowire.cluster.module.log_recording import LogRecording
-    from aerowire.cluster.module.service_control import ServiceControl
+    from aerowire.cluster.module.log.log_adapter import LogAdapter
+    from aerowire.cluster.module.log.log_publisher import LogPublisher
+    from aerowire.cluster.module.log.log_recording import LogRecording
+    from aerowire.cluster.module.node_services.service_control import ServiceControl
 
 _POSITION_MAX = (1 << 63) - 1
 _Steps = Generator["Pending[Any] | None", Any, inputs.Result | None]

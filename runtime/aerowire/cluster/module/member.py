@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from aerowire.cluster.consensus.inputs import Result, TermReplayed
 from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.consensus.members import encode_members
-from aerowire.cluster.module.client_sessions import ClientSessions
-from aerowire.cluster.module.ingress_adapter import IngressAdapter
+from aerowire.cluster.module.clients.client_sessions import ClientSessions
+from aerowire.cluster.module.clients.ingress_adapter import IngressAdapter
 from aerowire.cluster.module.member_actions import MemberActions
+from aerowire.cluster.module.node_services.service_acks import Ack
 from aerowire.cluster.module.replicated_state import ReplicatedState
-from aerowire.cluster.module.service_acks import Ack
 from aerowire.cluster.module.snapshot_taker import load_snapshot
 from aerowire.cluster.sessions import inputs as session_inputs
 from aerowire.codecs.flyweights.cluster.enums import BooleanType
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.consensus_codec import Request
     from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log_adapter import LogAdapter
-    from aerowire.cluster.module.log_publisher import LogPublisher
+    from aerowire.cluster.module.log.log_adapter import LogAdapter
+    from aerowire.cluster.module.log.log_publisher import LogPublisher
+    from aerowire.cluster.module.node_services.service_codec import Word
+    from aerowire.cluster.module.node_services.service_control import ServiceControl
     from aerowire.cluster.module.recovery import Recovered
-    from aerowire.cluster.module.service_codec import Word
-    from aerowire.cluster.module.service_control import ServiceControl
     from aerowire.codecs.flyweights.cluster.messages.termination_ack import TerminationAck
     from aerowire.ipc.counters import CountersReader
 

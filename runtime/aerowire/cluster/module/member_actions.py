@@ -13,8 +13,8 @@ from aerowire.archive.client.steps import Steps
 from aerowire.base.errors import AerowireError
 from aerowire.cluster.consensus.messages import TerminationPosition
 from aerowire.cluster.module.consensus_codec import encode_message
+from aerowire.cluster.module.node_services.service_acks import FAILED_ID
 from aerowire.cluster.module.recording_log_validator import validate_recording_log
-from aerowire.cluster.module.service_acks import FAILED_ID
 from aerowire.cluster.module.snapshot_taker import take_snapshot
 from aerowire.cluster.module.termination import ClusterTermination
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
@@ -27,7 +27,7 @@ from aerowire.codecs.tables.counters import CounterType
 if TYPE_CHECKING:
     from aerowire.client.handles.waiting import Pending
     from aerowire.cluster.module.member import Member
-    from aerowire.cluster.module.service_acks import Ack
+    from aerowire.cluster.module.node_services.service_acks import Ack
     from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
 
 _FLAGS_DEFAULT = 0

@@ -15,8 +15,8 @@ from aerowire.cluster.consensus.inputs import RecoveryFacts, TermEntry
 from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.module import channels
 from aerowire.cluster.module.cluster_counters import async_add_recovery_state
-from aerowire.cluster.module.log_replay import await_image, session_id_of
-from aerowire.cluster.module.service_acks import FAILED_ID
+from aerowire.cluster.module.log.log_replay import await_image, session_id_of
+from aerowire.cluster.module.node_services.service_acks import FAILED_ID
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.files.recovery_plan import RecoveryPlan
     from aerowire.cluster.files.snapshot_sets import Snapshot
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.service_acks import ServiceAcks
+    from aerowire.cluster.module.node_services.service_acks import ServiceAcks
 
 # Reads the consensus module's own snapshot from an image, step by step.
 LoadSnapshot = Callable[["Image", "Snapshot"], Generator[None, None, None]]

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aerowire.cluster.module.cluster_clock import NANOSECONDS_OF
-from aerowire.cluster.module.service_codec import ServiceMessage
+from aerowire.cluster.module.node_services.service_codec import ServiceMessage
 from aerowire.cluster.module.uncommitted import UncommittedStates
 from aerowire.cluster.service_messages.pending_service_message_tracker import PendingServiceMessageTracker
 from aerowire.cluster.service_messages.service_session_ids import service_id_of_log_message, service_id_of_service_message
@@ -27,9 +27,9 @@ from aerowire.codecs.flyweights.cluster.messages.timer_event import TimerEvent
 from aerowire.codecs.tables.cluster_options import OPTIONS
 
 if TYPE_CHECKING:
-    from aerowire.cluster.module.client_sessions import ClientSessions
+    from aerowire.cluster.module.clients.client_sessions import ClientSessions
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log_publisher import LogPublisher
+    from aerowire.cluster.module.log.log_publisher import LogPublisher
     from aerowire.codecs.flyweights.cnc import ConsensusModuleState as State
 
 

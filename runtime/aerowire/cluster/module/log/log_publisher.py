@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.publications.publication import ExclusivePublication
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log_recording import LogRecording
+    from aerowire.cluster.module.log.log_recording import LogRecording
 
 _SEND_ATTEMPTS = 3
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.image import Image
     from aerowire.client.subscriptions.subscription import Subscription
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log_adapter import LogAdapter
-    from aerowire.cluster.module.log_recording import LogRecording
-    from aerowire.cluster.module.service_control import ServiceControl
+    from aerowire.cluster.module.log.log_adapter import LogAdapter
+    from aerowire.cluster.module.log.log_recording import LogRecording
+    from aerowire.cluster.module.node_services.service_control import ServiceControl
 
 _POSITION_MAX = (1 << 63) - 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aerowire.base.errors import ConsensusModuleError
-from aerowire.cluster.module.service_acks import Ack, ServiceAcks
+from aerowire.cluster.module.node_services.service_acks import Ack, ServiceAcks
 
 
 def test_a_round_is_complete_once_each_service_has_its_acknowledgement() -> None:

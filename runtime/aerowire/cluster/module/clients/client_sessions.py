@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aerowire.cluster.consensus.members import ingress_endpoints
-from aerowire.cluster.module.response_publications import ResponsePublications
+from aerowire.cluster.module.clients.response_publications import ResponsePublications
 from aerowire.cluster.sessions import effects, inputs
 from aerowire.cluster.sessions.session_manager import SessionManager
 from aerowire.cluster.sessions.session_options import SessionOptions
@@ -19,7 +19,7 @@ from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log_publisher import LogPublisher
+    from aerowire.cluster.module.log.log_publisher import LogPublisher
     from aerowire.cluster.snapshots.consensus_module_snapshot import ClusterSessionRecord
 
 

@@ -9,8 +9,8 @@ from aerowire.codecs.flyweights.cnc import ClusterRole
 
 if TYPE_CHECKING:
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.service_acks import ServiceAcks
-    from aerowire.cluster.module.service_proxy import ServiceProxy
+    from aerowire.cluster.module.node_services.service_acks import ServiceAcks
+    from aerowire.cluster.module.node_services.service_proxy import ServiceProxy
 
 
 class ServiceControl:

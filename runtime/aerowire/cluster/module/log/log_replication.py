@@ -12,7 +12,7 @@ from aerowire.base.errors import ConsensusModuleError
 from aerowire.cluster.consensus.inputs import LogReplicated
 from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.module import channels
-from aerowire.cluster.module.log_replay import session_id_of
+from aerowire.cluster.module.log.log_replay import session_id_of
 from aerowire.codecs.flyweights.archive.enums import RecordingSignal
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.ipc.counters import NULL_COUNTER_ID

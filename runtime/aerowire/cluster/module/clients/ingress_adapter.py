@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.header import Header
     from aerowire.client.subscriptions.image import Image
     from aerowire.client.subscriptions.subscription import Subscription
-    from aerowire.cluster.module.client_sessions import ClientSessions
+    from aerowire.cluster.module.clients.client_sessions import ClientSessions
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log_publisher import LogPublisher
+    from aerowire.cluster.module.log.log_publisher import LogPublisher
 
 _HEADER: Final = Struct("<HHHH")
 _SESSION_HEADER: Final = Struct("<8xqqq")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.image import Image
     from aerowire.client.subscriptions.subscription import Subscription
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log_adapter import LogAdapter
-    from aerowire.cluster.module.service_control import ServiceControl
+    from aerowire.cluster.module.log.log_adapter import LogAdapter
+    from aerowire.cluster.module.node_services.service_control import ServiceControl
 
 _INT32_BITS = 32
 
