@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from aerowire.tools.directory_command import Subparsers, add_caution_arguments, add_family_parser, system_files, tell_of
 
 if TYPE_CHECKING:
     from aerowire.archive.files.checksum import Checksum
     from aerowire.archive.files.mark_header import MarkHeader
     from aerowire.archive.files.segments import Progress
-    from aerowire.base.file_port import FilePort
 
-Subparsers = argparse._SubParsersAction
 _CODES = "Exit codes: 0 {done}; 1 {finding}; 2 usage, or something that cannot be read."
 
 
@@ -50,29 +49,13 @@ def add_parser(
     notes: str,
 ) -> argparse.ArgumentParser:
     """Add `archive NAME`, whose help ends with examples and notes; return its parser without arguments."""
-    lines = "\n".join(f"  aerowire archive {name} {example}".rstrip() for example in examples)
-    parser = subparsers.add_parser(
-        f"archive {name}",
-        help=purpose,
-        description=description,
-        epilog=f"Examples:\n{lines}\n\n{notes}\n",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
-    return parser
+    return add_family_parser(subparsers, "archive", name, run, purpose=purpose, description=description, examples=examples, notes=notes)
 
 
 def add_writing_arguments(parser: argparse.ArgumentParser, *, is_asked: bool) -> None:
     """Add what commands have that write to a directory: --force, --dry-run, and --yes where the command asks before."""
     parser.add_argument("--force", action="store_true", help="also if an archive seems to run in the directory")
     add_caution_arguments(parser, is_asked=is_asked)
-
-
-def add_caution_arguments(parser: argparse.ArgumentParser, *, is_asked: bool = True) -> None:
-    """Add --dry-run, and --yes where the command asks before it changes anything."""
-    parser.add_argument("--dry-run", action="store_true", help="tell what would be done, and change nothing")
-    if is_asked:
-        parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
 
 
 def recording_id(text: str) -> int:
@@ -98,13 +81,6 @@ def checksum_name(text: str) -> Checksum:
     if checksum is None:
         raise argparse.ArgumentTypeError("expected the name of a checksum")
     return checksum
-
-
-def system_files() -> FilePort:
-    """Return the files of this machine."""
-    from aerowire.system.ports import Ports
-
-    return Ports.system().files
 
 
 def require_unused(arguments: argparse.Namespace) -> None:
@@ -133,31 +109,9 @@ def running_mark(directory: Path) -> MarkHeader | None:
     return None
 
 
-def is_agreed(arguments: argparse.Namespace, question: str) -> bool:
-    """Return whether the user agrees: --yes, --dry-run, or the answer to a question; no answer is none."""
-    if arguments.yes or arguments.dry_run:
-        return True
-    print(f"{question} (y/n): ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def show(text: str) -> None:
-    """Print lines, whatever the output's encoding has."""
-    from aerowire.tools.driver.watching import print_text
-
-    print_text(text)
-
-
 def tell(text: str) -> None:
     """Print a line on standard error."""
-    from aerowire.tools.terminal.figures import printable_error
-
-    print(f"aerowire archive: {printable_error(text)}", file=sys.stderr, flush=True)
-
-
-def show_json(value: Any) -> None:
-    """Print a JSON object on one line."""
-    show(json.dumps(value))
+    tell_of("archive", text)
 
 
 @contextmanager

@@ -7,18 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.tools.archive.archive_command import (
-    Subparsers,
-    add_command,
-    add_writing_arguments,
-    is_agreed,
-    recording_id,
-    require_unused,
-    show,
-    show_json,
-    system_files,
-)
+from aerowire.tools.archive.archive_command import add_command, add_writing_arguments, recording_id, require_unused
 from aerowire.tools.arguments import count
+from aerowire.tools.directory_command import Subparsers, is_agreed, show, show_json, system_files
 
 if TYPE_CHECKING:
     from aerowire.codecs.flyweights.archive import RecordingState

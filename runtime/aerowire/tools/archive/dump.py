@@ -8,8 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.tools.archive.archive_command import Subparsers, add_command, recording_id, show, show_json, system_files
+from aerowire.tools.archive.archive_command import add_command, recording_id
 from aerowire.tools.arguments import count
+from aerowire.tools.directory_command import Subparsers, show, show_json, system_files
 
 if TYPE_CHECKING:
     from aerowire.archive.files.offline_catalog import OfflineCatalog

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.tools.archive.archive_command import Subparsers, add_command, progress_bar, recording_id, show, show_json, system_files
+from aerowire.tools.archive.archive_command import add_command, progress_bar, recording_id
 from aerowire.tools.arguments import count_or_none
+from aerowire.tools.directory_command import Subparsers, show, show_json, system_files
 
 if TYPE_CHECKING:
     from aerowire.archive.files.recorded_frames import RecordedFrame

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from aerowire.tools.archive.archive_command import Subparsers, add_command, recording_id, show, show_json, system_files, tell
+from aerowire.tools.archive.archive_command import add_command, recording_id, tell
+from aerowire.tools.directory_command import Subparsers, show, show_json, system_files
 
 if TYPE_CHECKING:
     from aerowire.archive.files.mark_header import MarkHeader
     from aerowire.archive.files.offline_catalog import OfflineCatalog
-    from aerowire.ipc.error_log import ErrorObservation
 
 LEGACY_ENTRIES_TEXT = "max-entries is deprecated please use capacity."
 
@@ -161,19 +161,20 @@ def run_errors(arguments: argparse.Namespace) -> int:
     from aerowire.archive.files.mark_header import mark_path, read_mark_file
     from aerowire.base.text import printable
     from aerowire.ipc.error_log import scan_errors
+    from aerowire.tools.driver.distinct_errors import driver_errors, errors_text
 
     files = system_files()
     header, log = read_mark_file(files, mark_path(files, Path(arguments.directory)))
     errors, _ = scan_errors(log)
-    driver_errors, reason = _driver_errors(header.aeron_directory)
+    of_driver, reason = driver_errors(header.aeron_directory)
     if arguments.json:
-        driver = {"directory": header.aeron_directory, "errors": [one._asdict() for one in driver_errors], "unreadable": reason}
+        driver = {"directory": header.aeron_directory, "errors": [one._asdict() for one in of_driver], "unreadable": reason}
         show_json({"errors": [one._asdict() for one in errors], "driver": driver})
         return 0
     show("Archive error log:")
-    show(_errors_text(errors))
+    show(errors_text(errors))
     show(f"\nAeron driver error log (directory: {printable(header.aeron_directory)}):")
-    show(_errors_text(driver_errors) if reason is None else printable(reason))
+    show(errors_text(of_driver) if reason is None else printable(reason))
     return 0
 
 
@@ -191,10 +192,11 @@ def mark_of(catalog: OfflineCatalog) -> MarkHeader | None:
 
 def show_beginning(catalog: OfflineCatalog, mark: MarkHeader | None) -> None:
     """Show what stands before descriptors."""
-    from aerowire.tools.archive.message_text import mark_text, times_text
+    from aerowire.tools.archive.message_text import mark_text
+    from aerowire.tools.terminal.flyweight_text import times_text
 
     if mark is not None:
-        show(times_text(mark, time.time_ns() // 1_000_000))
+        show(times_text(time.time_ns() // 1_000_000, mark.start_timestamp_ms, mark.activity_timestamp_ms))
         show(mark_text(mark))
     show(f"Catalog capacity in bytes: {catalog.capacity}")
 
@@ -205,29 +207,3 @@ def tell_problem(catalog: OfflineCatalog) -> int:
         tell(catalog.problem)
         return 1
     return 0
-
-
-def _driver_errors(directory: str) -> tuple[list[ErrorObservation], str | None]:
-    """Return the errors of a driver, and why they cannot be read."""
-    from aerowire.base.directory import CNC_FILE_NAME
-    from aerowire.base.errors import AerowireError
-    from aerowire.ipc.cnc import CncFile
-    from aerowire.ipc.error_log import scan_errors
-
-    try:
-        with CncFile.map(Path(directory) / CNC_FILE_NAME, writable=False) as cnc:
-            return scan_errors(cnc.error_log_buffer)[0], None
-    except AerowireError as error:
-        return [], str(error)
-
-
-def _errors_text(errors: list[ErrorObservation]) -> str:
-    from aerowire.tools.terminal.figures import printable_lines, time_text
-
-    lines: list[Any] = []
-    for one in errors:
-        lines.append(
-            f"\n{one.observation_count} observations from {time_text(one.first_timestamp_ms)} to {time_text(one.last_timestamp_ms)} for:"
-        )
-        lines += [f" {line}" for line in printable_lines(one.text)]
-    return "\n".join([*lines, f"\n{len(errors)} distinct errors observed"])

@@ -6,7 +6,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from aerowire.tools.archive.archive_command import Subparsers, add_command, progress_bar, show, show_json
+from aerowire.tools.archive.archive_command import add_command, progress_bar
+from aerowire.tools.directory_command import Subparsers, show, show_json
 
 
 def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.system.files import allocated_length
-from aerowire.tools.archive.archive_command import Subparsers, recording_id, running_mark, show, show_json, system_files, tell
+from aerowire.tools.archive.archive_command import recording_id, running_mark, tell
 from aerowire.tools.archive.running.connection import add_running_command, connect, is_channel
+from aerowire.tools.directory_command import Subparsers, show, show_json, system_files
 
 if TYPE_CHECKING:
     from aerowire.archive import AeronArchive

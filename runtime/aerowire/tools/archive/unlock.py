@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aerowire.tools.archive.archive_command import Subparsers, add_command, show, show_json
+from aerowire.tools.archive.archive_command import add_command
+from aerowire.tools.directory_command import Subparsers, show, show_json
 
 
 def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:

@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.tools.archive.archive_command import (
-    Subparsers,
     add_command,
     add_writing_arguments,
     checksum_name,
     progress_bar,
     recording_id,
     require_unused,
-    show,
-    show_json,
-    system_files,
 )
+from aerowire.tools.directory_command import Subparsers, show, show_json, system_files
 
 if TYPE_CHECKING:
     from aerowire.archive.files.offline_catalog import OfflineCatalog

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.archive.archive_command import Subparsers, add_parser, running_mark
+from aerowire.tools.archive.archive_command import add_parser, running_mark
 from aerowire.tools.arguments import add_directory_arguments, seconds, stream_id
+from aerowire.tools.directory_command import Subparsers
 
 if TYPE_CHECKING:
     from aerowire.archive import AeronArchive, RecordingDescriptor

@@ -6,9 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from aerowire.tools.archive.archive_command import Subparsers, recording_id, show, show_json
+from aerowire.tools.archive.archive_command import recording_id
 from aerowire.tools.archive.running.connection import add_running_command, connect, is_channel, mark_of_running
 from aerowire.tools.arguments import count_or_none, stream_id
+from aerowire.tools.directory_command import Subparsers, show, show_json
 
 if TYPE_CHECKING:
     from aerowire.archive import AeronArchive, RecordingSignalEvent

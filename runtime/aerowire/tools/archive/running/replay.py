@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from aerowire.tools.archive.archive_command import Subparsers, recording_id, show, show_json, tell
+from aerowire.tools.archive.archive_command import recording_id, tell
 from aerowire.tools.archive.running.connection import add_running_command, connect
 from aerowire.tools.arguments import count, count_or_none, stream_id
+from aerowire.tools.directory_command import Subparsers, show, show_json
 
 if TYPE_CHECKING:
     from aerowire.archive import AeronArchive, OpenReplay, ReplayParams

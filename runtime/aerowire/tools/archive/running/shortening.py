@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from aerowire.tools.archive.archive_command import Subparsers, add_caution_arguments, is_agreed, recording_id, show, show_json
+from aerowire.tools.archive.archive_command import recording_id
 from aerowire.tools.archive.running.connection import add_running_command, connect, descriptor_of
 from aerowire.tools.arguments import count_or_none
+from aerowire.tools.directory_command import Subparsers, add_caution_arguments, is_agreed, show, show_json
 
 if TYPE_CHECKING:
     from aerowire.archive import AeronArchive, RecordingDescriptor
