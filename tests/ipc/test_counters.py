@@ -138,6 +138,9 @@ def test_handle_adds_atomically_and_closes() -> None:
     assert counter.get() == 40_000
     assert not counter.propose_max(5)
     assert counter.propose_max(50_000)
+    assert not counter.compare_and_set(40_000, 1)
+    assert counter.compare_and_set(50_000, 7)
+    assert counter.get() == 7
     counter.set_volatile(1)
     assert counter.add(2) == 1
     with pytest.raises(TypeError):

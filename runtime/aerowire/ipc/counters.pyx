@@ -21,7 +21,7 @@ from aerowire.codecs.native.cnc cimport (
     COUNTER_VALUE_LENGTH, COUNTER_VALUE_OWNER_ID_OFFSET, COUNTER_VALUE_REFERENCE_ID_OFFSET, COUNTER_VALUE_REGISTRATION_ID_OFFSET,
     COUNTER_VALUE_VALUE_OFFSET, counter_metadata_set_type_id, counter_metadata_type_id)
 from aerowire.memory.atomics cimport (
-    load_acquire_i32, load_acquire_i64, store_release_i32, store_release_i64, store_seq_cst_i64)
+    cas_i64, load_acquire_i32, load_acquire_i64, store_release_i32, store_release_i64, store_seq_cst_i64)
 from aerowire.memory.region cimport BufferView, borrow
 
 NULL_COUNTER_ID = COUNTER_NULL_ID
@@ -394,6 +394,11 @@ cdef class AtomicCounter:
     def increment(self) -> int:
         """Add 1 atomically; return the value before."""
         return self.add(1)
+
+    def compare_and_set(self, int64_t expected, int64_t to) -> bool:
+        """Replace the value if it is `expected`, atomically, next to other writers; return whether it was."""
+        self._check_writable()
+        return cas_i64(self.address, expected, to)
 
     def propose_max(self, int64_t proposed) -> bool:
         """Raise the value to `proposed` if it is lower. One writer only."""
