@@ -1,4 +1,4 @@
-"""Nodes: a media driver together with the archive, and later the cluster, that it serves, launched and closed as one.
+"""Nodes: a media driver together with the archive and the member of a cluster that it serves, launched and closed as one.
 
 Public names are loaded at first use.
 """
@@ -11,9 +11,13 @@ from aerowire.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from aerowire.nodes.archiving_media_driver import ArchivingMediaDriver
+    from aerowire.nodes.clustered_media_driver import ClusteredMediaDriver
 
-__all__ = ["ArchivingMediaDriver"]
+__all__ = ["ArchivingMediaDriver", "ClusteredMediaDriver"]
 
-_MODULES = {"aerowire.nodes.archiving_media_driver": ("ArchivingMediaDriver",)}
+_MODULES = {
+    "aerowire.nodes.archiving_media_driver": ("ArchivingMediaDriver",),
+    "aerowire.nodes.clustered_media_driver": ("ClusteredMediaDriver",),
+}
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)
