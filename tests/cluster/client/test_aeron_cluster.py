@@ -45,6 +45,24 @@ def test_sends_messages_behind_the_session_header(setting: Setting) -> None:
     }
 
 
+def test_sends_as_many_messages_of_a_batch_as_there_is_room_for(setting: Setting) -> None:
+    cluster = setting.connect(ingress_channel="aeron:udp?term-length=64k")
+    batch = [b"%d" % number * 200 for number in range(1_000)]
+    left = batch
+    assert cluster.offer_many([]) == 0
+    sent = cluster.offer_many(left)
+    assert 0 < sent < len(batch)
+    while left := left[sent:]:
+        setting.world.run(10 * MS)
+        sent = cluster.offer_many(left)
+        assert sent > 0
+    setting.world.run(10 * MS)
+    assert setting.members[0].messages == batch
+    setting.members[0].stop()
+    setting.world.run(SECOND)
+    assert cluster.offer_many(batch) == NOT_CONNECTED
+
+
 def test_lengths_that_do_not_fit_are_refused(setting: Setting) -> None:
     cluster = setting.connect()
     publication = cluster.ingress_publication

@@ -22,7 +22,7 @@ from aerowire.codecs.native.cluster cimport (
     session_message_header_cluster_session_id, session_message_header_leadership_term_id, session_message_header_set_cluster_session_id,
     session_message_header_set_leadership_term_id, session_message_header_set_timestamp)
 from aerowire.logbuffer.append cimport Part
-from aerowire.logbuffer.descriptor cimport OFFER_CLOSED
+from aerowire.logbuffer.descriptor cimport OFFER_ADMIN_ACTION, OFFER_CLOSED
 from aerowire.memory.buffers cimport borrow_bytes
 
 cdef enum:
@@ -164,6 +164,29 @@ cdef class SessionIngress:
             result = self._publication.offer_parts(self._header[:PREFIX_LENGTH], *buffers)
         self.track(result)
         return result
+
+    def offer_many(self, messages):
+        """Offer the buffers of a sequence, each as a message of its own, with one call.
+
+        Returns how many were sent, in order from the first; when not even one was, the reason as in `offer`. Offer the rest again later:
+        `messages[sent:]`. Raises as `offer`; what stood before a message that is too long has been sent.
+        """
+        cdef int64_t result = 0
+        cdef Py_ssize_t sent = 0
+        if self._publication is None:
+            return self.result_without_leader()
+        for message in messages:
+            if self._publication.handle_state != STATE_OPEN:
+                result = self.offer(message)    # which says why
+            else:
+                result = offer_behind(self._header, self._publication, message, 0, None)
+                if result == OFFER_ADMIN_ACTION:    # the term was turned over
+                    result = offer_behind(self._header, self._publication, message, 0, None)
+            if result <= 0:
+                break
+            sent += 1
+        self.track(result)
+        return sent if sent > 0 else result
 
     def try_claim(self, length):
         """Claim space for a message of `length` bytes, to be written in place; the session header stands before it already.
