@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from aerowire.base.errors import ClusterTimeoutError
 from aerowire.client import Header
 from aerowire.cluster import ClusterClientContext, InDoubt, ReconnectingCluster
 from tests.interop.cluster.nodes import Cluster
@@ -24,6 +25,8 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 # Requests that wait for their answers at a time.
 WINDOW = 50
 NUMBER_LENGTH = 8
+# A member whose driver has gone with it is noticed in this time.
+ATTENTIVE = {"aeron.publication.connection.timeout": "2s", "aeron.image.liveness.timeout": "3s"}
 
 
 def begin(scenario: Scenario, feature: str, driver: Driver, members: str) -> None:
@@ -40,6 +43,7 @@ class Counting:
         self.answered: set[int] = set()
         self.answers: list[bytes] = []
         self.doubts: list[InDoubt] = []
+        self.applied_in_the_end: list[int] = []
         self.next = 0
         options: dict[str, Any] = {
             **cluster.options(aeron_dir=driver.directory, egress_listener=self._on_message),
@@ -72,7 +76,7 @@ class Counting:
 
     def check(self, scenario: Scenario) -> None:
         """Assert that what was answered was applied, and that what was applied was sent, and once."""
-        applied = self.applied()
+        applied = self.applied_in_the_end = self.applied()
         assert len(applied) == len(set(applied)), "a number was applied twice"
         assert self.answered <= set(applied), "what was answered is lost"
         doubtful = {doubt.key for doubt in self.doubts}
@@ -95,7 +99,7 @@ class Counting:
 def test_follows_the_leader(scenario: Scenario) -> None:
     cluster = Cluster(scenario, 3, {"aeron.cluster.session.timeout": "10s"})
     cluster.start()
-    driver = scenario.driver("aerowire")
+    driver = scenario.driver("aerowire", ATTENTIVE)
 
     begin(scenario, "redirect from followers to the leader", driver, "three members")
     ears = Ears()
@@ -131,9 +135,9 @@ def test_follows_the_leader(scenario: Scenario) -> None:
 
 
 def test_finds_a_cluster_again_that_was_stopped_whole(scenario: Scenario) -> None:
-    cluster = Cluster(scenario, 1, {"aeron.cluster.session.timeout": "3s"})
+    cluster = Cluster(scenario, 1, {"aeron.cluster.session.timeout": "20s"})
     cluster.start()
-    driver = scenario.driver("aerowire")
+    driver = scenario.driver("aerowire", ATTENTIVE)
     begin(scenario, "a full stop, and another session after it", driver, "one member")
     with_numbers = Counting(cluster, driver)
     with with_numbers.client as reconnecting:
@@ -144,5 +148,19 @@ def test_finds_a_cluster_again_that_was_stopped_whole(scenario: Scenario) -> Non
         with_numbers.send(500)
         assert reconnecting.sessions_opened == 2
         with_numbers.check(scenario)
+
+    begin(scenario, "a restart that ends a session without telling its client", driver, "one member")
+    ears = Ears()
+    client = cluster.connect(aeron_dir=driver.directory, egress_listener=ears, new_leader_timeout_ns="3s")
+    poll_until(client, lambda: ears.messages == [b"opened"], "the opening")
+    cluster.stop()
+    cluster.start()
+    poll_until(client, lambda: client.is_closed, "the end of the session")
+    assert isinstance(client.close_reason, ClusterTimeoutError)
+    ears = Ears()
+    with cluster.connect(aeron_dir=driver.directory, egress_listener=ears) as client:
+        poll_until(client, lambda: ears.messages == [b"opened"], "the opening")
+        assert numbers(ask(client, ears, b"applied")) == with_numbers.applied_in_the_end
+    scenario.observed("the client's own end; what was applied before is still there")
     cluster.stop()
     scenario.finish()
