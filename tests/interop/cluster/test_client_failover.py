@@ -23,7 +23,7 @@ from tests.support.waiting import rest
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 # Requests that wait for their answers at a time.
-WINDOW = 50
+WINDOW = 300
 NUMBER_LENGTH = 8
 # A member whose driver has gone with it is noticed in this time.
 ATTENTIVE = {"aeron.publication.connection.timeout": "2s", "aeron.image.liveness.timeout": "3s"}
@@ -121,6 +121,7 @@ def test_follows_the_leader(scenario: Scenario) -> None:
         with_numbers.send(1_000)
         assert reconnecting.cluster is not None
         assert reconnecting.cluster.leader_member_id == leader
+        with_numbers.run(lambda: len(reconnecting.in_flight) == WINDOW, "a window of requests")
         cluster.members[leader].kill()
         killed = time.monotonic()
         with_numbers.send(1_000)
