@@ -70,7 +70,7 @@ class ClusteredServiceAgent(Agent):
         self._sleeper = sleeper
         self._invokers = invokers
         calls = core.calls
-        self.log = BoundedLogAdapter(calls.on_session_message, self._on_event, calls.on_batch, core.context.batch_limit)
+        self.log = core.log = BoundedLogAdapter(calls.on_session_message, self._on_event, calls.on_batch, core.context.batch_limit)
         idle = ServiceIdleStrategy(core.context.new_idle_strategy(), core.ports.waiting, self._work_while_waiting)
         self.cluster = Cluster(core, self.log, idle)
         self.sessions = ClientSessions(core, self.log)

@@ -18,27 +18,27 @@ _HINTS = {
 class CallGuard:
     """The lifecycle callback of the service that runs now, if one does. Changed by the agent only."""
 
-    __slots__ = ("_callback",)
+    __slots__ = ("callback",)
 
     def __init__(self) -> None:
-        self._callback: str | None = None
+        self.callback: str | None = None
 
     @contextmanager
     def within(self, callback: str) -> Iterator[None]:
         """Refuse calls while a callback of that name runs."""
-        before, self._callback = self._callback, callback
+        before, self.callback = self.callback, callback
         try:
             yield
         finally:
-            self._callback = before
+            self.callback = before
 
     def check(self) -> None:
         """Raise ServiceCallError within a callback from which nothing may be sent."""
-        if self._callback is not None:
+        if self.callback is not None:
             raise ServiceCallError(
-                f"sending messages or scheduling timers is not allowed from {self._callback}",
-                where=self._callback,
+                f"sending messages or scheduling timers is not allowed from {self.callback}",
+                where=self.callback,
                 expected="a call from on_session_message, on_timer_event or another event of the log",
-                actual=f"a call from {self._callback}",
-                hint=_HINTS.get(self._callback),
+                actual=f"a call from {self.callback}",
+                hint=_HINTS.get(self.callback),
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from aerowire.base.errors import MessageTooLongError
 from aerowire.client.publications.publication import NOT_CONNECTED
@@ -15,44 +15,12 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from aerowire.client.publications.publication import Publication
-    from aerowire.cluster.services.call_guard import CallGuard
-    from aerowire.cluster.services.session_header import SessionHeader
+    from aerowire.cluster.services.core import ContainerCore
 
 # What an offer returns at a member that does not lead: the message goes nowhere. Aeron: ClientSession.MOCKED_OFFER.
 MOCKED_OFFER: Final = 1
-_CLAIM_LENGTH_MAX = MAX_UDP_PAYLOAD - DataHeaderDecoder.ENCODED_LENGTH - SESSION_HEADER_LENGTH
-
-
-class SessionOwner(Protocol):
-    """What sessions need of the container that they belong to."""
-
-    @property
-    def guard(self) -> CallGuard:
-        """What knows whether something may be sent now."""
-        ...
-
-    @property
-    def header(self) -> SessionHeader:
-        """The header of messages to clients."""
-        ...
-
-    @property
-    def is_leader(self) -> bool:
-        """Whether the member leads, so that messages go to clients."""
-        ...
-
-    @property
-    def time(self) -> int:
-        """The cluster's time, which goes with each message."""
-        ...
-
-    def get_session(self, session_id: int, /) -> ClientSession | None:
-        """Return an open session."""
-        ...
-
-    def close_client_session(self, session_id: int, /) -> bool:
-        """Ask the consensus module to close a session."""
-        ...
+_CLOSE_ATTEMPTS: Final = 3  # as officially
+_CLAIM_LENGTH_MAX: Final = MAX_UDP_PAYLOAD - DataHeaderDecoder.ENCODED_LENGTH - SESSION_HEADER_LENGTH
 
 
 class ClientSession:
@@ -61,18 +29,19 @@ class ClientSession:
     Its id is the same on all members. Messages reach the client from the leader; on the other members an offer returns MOCKED_OFFER.
     """
 
-    __slots__ = ("_is_closing", "_owner", "_publication", "_record")
+    __slots__ = ("_core", "_is_closing", "_publication", "_record", "_session_id")
 
-    def __init__(self, record: ClientSessionRecord, owner: SessionOwner) -> None:
+    def __init__(self, record: ClientSessionRecord, core: ContainerCore) -> None:
         self._record = record
-        self._owner = owner
+        self._core = core
+        self._session_id = record.session_id
         self._publication: Publication | None = None
         self._is_closing = False
 
     @property
     def id(self) -> int:
         """Number of the session, never used again in the cluster."""
-        return self._record.session_id
+        return self._session_id
 
     @property
     def response_stream_id(self) -> int:
@@ -104,26 +73,31 @@ class ClientSession:
 
         Raises ServiceCallError from on_start, on_role_change, on_terminate and do_background_work.
         """
-        if offset or length is not None:
-            view = memoryview(buffer).cast("B")
-            buffer = view[offset : len(view) if length is None else offset + length]
-        return self.offer_parts(buffer)
-
-    def offer_parts(self, *buffers: Buffer) -> int:
-        """Send one message that lies in several buffers, as `offer`."""
-        owner = self._owner
-        owner.guard.check()
-        if not owner.is_leader:
+        core = self._core
+        if core.guard.callback is not None:
+            core.guard.check()
+        if not core.is_leader:
             return MOCKED_OFFER
         if self._publication is None:
             return NOT_CONNECTED
-        return self._publication.offer_parts(owner.header.encode(self._record.session_id, owner.time), *buffers)
+        header = core.header.encode(self._session_id, core.log.cluster_time)
+        return self._publication.offer_parts(header, part_of(buffer, offset, length) if offset or length is not None else buffer)
+
+    def offer_parts(self, *buffers: Buffer) -> int:
+        """Send one message that lies in several buffers, as `offer`."""
+        core = self._core
+        core.guard.check()
+        if not core.is_leader:
+            return MOCKED_OFFER
+        if self._publication is None:
+            return NOT_CONNECTED
+        return self._publication.offer_parts(core.header.encode(self._session_id, core.log.cluster_time), *buffers)
 
     def try_claim(self, length: int) -> MessageClaim:
         """Claim space for a message to the client. Raises MessageTooLongError, and ServiceCallError as `offer`."""
-        owner = self._owner
-        owner.guard.check()
-        if not owner.is_leader:
+        core = self._core
+        core.guard.check()
+        if not core.is_leader:
             if not 0 <= length <= _CLAIM_LENGTH_MAX:
                 raise MessageTooLongError("a claim is too long", expected=f"0 to {_CLAIM_LENGTH_MAX} bytes", actual=length)
             return MessageClaim(MOCKED_OFFER, bytearray(length))
@@ -132,12 +106,19 @@ class ClientSession:
         claim = self._publication.try_claim(SESSION_HEADER_LENGTH + length)
         if not claim:
             return MessageClaim(claim.result)
-        return MessageClaim(claim.result, claim=claim, header=owner.header.encode(self._record.session_id, owner.time))
+        return MessageClaim(claim.result, claim=claim, header=core.header.encode(self._session_id, core.log.cluster_time))
 
-    def close(self) -> None:
-        """Ask for the end of the session, which comes by the log; nothing if it has ended."""
-        if self._owner.get_session(self.id) is not None:
-            self._owner.close_client_session(self.id)
+    def close(self) -> bool:
+        """Ask for the end of the session, which comes by the log; return whether there was room for that.
+
+        Nothing is asked, and it returns True, where the session has ended or its end was asked for. Raises ServiceCallError as `offer`.
+        """
+        core = self._core
+        core.guard.check()
+        if self._is_closing or core.log.sessions.get(self._session_id) is not self:
+            return True
+        self._is_closing = any(core.proxy.close_session(self._session_id) for _ in range(_CLOSE_ATTEMPTS))
+        return self._is_closing
 
     def __repr__(self) -> str:
         return (
@@ -165,3 +146,9 @@ class ClientSession:
     def mark_closing(self, *, is_closing: bool) -> None:
         """Note whether its end was asked for."""
         self._is_closing = is_closing
+
+
+def part_of(buffer: Buffer, offset: int, length: int | None) -> memoryview:
+    """Return `length` bytes of a buffer from an offset on; None: all that are there."""
+    view = memoryview(buffer).cast("B")
+    return view[offset : len(view) if length is None else offset + length]

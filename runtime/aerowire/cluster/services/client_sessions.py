@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from aerowire.client.handles.waiting import Pending
-    from aerowire.cluster.services.client_session import SessionOwner
     from aerowire.cluster.services.core import ContainerCore
     from aerowire.cluster.services.log_adapter import BoundedLogAdapter
     from aerowire.cluster.snapshots.service_snapshot import ClientSessionRecord
@@ -38,9 +37,9 @@ class ClientSessions:
         """Return an open session."""
         return self._log.sessions.get(session_id)
 
-    def add(self, record: ClientSessionRecord, owner: SessionOwner) -> ClientSession:
+    def add(self, record: ClientSessionRecord) -> ClientSession:
         """Add a session, which must not be there yet; return it."""
-        session = ClientSession(record, owner)
+        session = ClientSession(record, self._core)
         insort(self._sessions, session, key=_by_id)
         self._log.add_session(session.id, session)
         return session

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import ClusterServiceError
+from aerowire.cluster.services.client_session import part_of
 from aerowire.cluster.services.message_claim import MessageClaim
 from aerowire.cluster.services.session_header import SESSION_HEADER_LENGTH
-from aerowire.codecs.flyweights.cnc import ClusterRole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,17 +15,14 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from aerowire.client.aeron import Aeron
-    from aerowire.cluster.services.call_guard import CallGuard
     from aerowire.cluster.services.client_session import ClientSession
     from aerowire.cluster.services.client_sessions import ClientSessions
     from aerowire.cluster.services.context import ClusteredServiceContext
     from aerowire.cluster.services.core import ContainerCore
     from aerowire.cluster.services.log_adapter import BoundedLogAdapter
     from aerowire.cluster.services.service_idle import ServiceIdleStrategy
-    from aerowire.cluster.services.session_header import SessionHeader
     from aerowire.codecs.flyweights.cluster.enums import ClusterTimeUnit
-
-_CLOSE_ATTEMPTS = 3  # as officially
+    from aerowire.codecs.flyweights.cnc import ClusterRole
 
 
 class Cluster:
@@ -107,13 +104,7 @@ class Cluster:
         session = self.get_session(session_id)
         if session is None:
             raise ClusterServiceError("there is no such session", where=f"session {session_id}", expected="an open session of a client")
-        if session.is_closing:
-            return True
-        for _ in range(_CLOSE_ATTEMPTS):
-            if self._core.proxy.close_session(session_id):
-                session.mark_closing(is_closing=True)
-                return True
-        return False
+        return session.close()
 
     # ---- what goes into the log
 
@@ -132,10 +123,7 @@ class Cluster:
 
     def offer(self, buffer: Buffer, offset: int = 0, length: int | None = None) -> int:
         """Send a message to all services of the cluster, this one too, by the log; as a publication's offer."""
-        if offset or length is not None:
-            view = memoryview(buffer).cast("B")
-            buffer = view[offset : len(view) if length is None else offset + length]
-        return self.offer_parts(buffer)
+        return self.offer_parts(part_of(buffer, offset, length) if offset or length is not None else buffer)
 
     def offer_parts(self, *buffers: Buffer) -> int:
         """Send one message that lies in several buffers, as `offer`."""
@@ -147,23 +135,6 @@ class Cluster:
         self._core.guard.check()
         claim = self._core.proxy.try_claim(SESSION_HEADER_LENGTH + length)
         return MessageClaim(claim.result, claim=claim, header=self._header()) if claim else MessageClaim(claim.result)
-
-    # ---- for sessions
-
-    @property
-    def guard(self) -> CallGuard:
-        """What knows whether something may be sent now."""
-        return self._core.guard
-
-    @property
-    def header(self) -> SessionHeader:
-        """The header of messages to clients."""
-        return self._core.header
-
-    @property
-    def is_leader(self) -> bool:
-        """Whether messages go to clients from here."""
-        return self._core.role == ClusterRole.LEADER
 
     def _header(self) -> bytes:
         # The session of a service's message is the service: its consensus module puts a number of its own in that place.

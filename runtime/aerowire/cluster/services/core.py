@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.services.consensus_module_proxy import ConsensusModuleProxy
     from aerowire.cluster.services.context import ClusteredServiceContext
     from aerowire.cluster.services.errors import ContainerErrors
+    from aerowire.cluster.services.log_adapter import BoundedLogAdapter
     from aerowire.cluster.services.service_calls import ServiceCalls
     from aerowire.codecs.flyweights.cluster.enums import ClusterTimeUnit
     from aerowire.codecs.tables.counters import CounterType
@@ -48,9 +49,16 @@ class ContainerCore:
     guard: CallGuard = field(default_factory=CallGuard)
     header: SessionHeader = field(default_factory=SessionHeader)
     role: ClusterRole = ClusterRole.FOLLOWER
+    is_leader: bool = False
     member_id: int = NULL_VALUE
     time_unit: ClusterTimeUnit | None = None
     next_ack_id: int = 0
+    log: BoundedLogAdapter = field(init=False)
+
+    def take_role(self, role: ClusterRole) -> None:
+        """Take the role of the member."""
+        self.role = role
+        self.is_leader = role == ClusterRole.LEADER
 
     def acknowledge(self, log_position: int, timestamp: int, relevant_id: int = NULL_VALUE) -> Generator[None, None, None]:
         """Send an acknowledgement, as soon as there is room and somebody who reads."""

@@ -29,7 +29,7 @@ from aerowire.cluster.services.message_batch import MessageBatch
 
 cdef enum:
     BYTES_PER_MESSAGE = 3 * 8 + 2 * 4   # of a batch's arrays
-    NOTHING = -2                        # no frame is there; STEP_NONE is padding's
+    NOTHING = -2                        # no frame is there: 0 stands for padding
 
 cdef int32_t SESSION_HEADER_LENGTH = SBE_HEADER_LENGTH + SESSION_MESSAGE_HEADER_BLOCK_LENGTH
 

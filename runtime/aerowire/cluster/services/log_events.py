@@ -90,10 +90,10 @@ class LogEvents:
                 actual=f"session {session_id}",
             )
         record = ClientSessionRecord(session_id, event.response_stream_id, event.response_channel, bytes(event.encoded_principal))
-        if not self._cluster.is_leader or not self._core.context.service_responder:
-            self._core.calls.on_session_open(self._sessions.add(record, self._cluster), event.timestamp)
+        if not self._core.is_leader or not self._core.context.service_responder:
+            self._core.calls.on_session_open(self._sessions.add(record), event.timestamp)
             return False
-        session = self._sessions.add(record, self._cluster)
+        session = self._sessions.add(record)
         self._begin(f"open session {session_id}", self._open(session, event.timestamp))
         return True
 

@@ -122,7 +122,7 @@ class Operations:
     def take_role(self, role: ClusterRole) -> None:
         """Tell the service of the member's role, if it is another one."""
         if role != self._core.role:
-            self._core.role = role
+            self._core.take_role(role)
             with self._core.guard.within("on_role_change"):
                 self._core.calls.on_role_change(role)
 

@@ -142,7 +142,7 @@ class Snapshots:
     def _add_session(self, where: str, template_id: int, message: bytes) -> None:
         record = decode_client_session(template_id, message, where)
         if record is not None:
-            self._sessions.add(record, self._cluster)
+            self._sessions.add(record)
 
     def _connect(self, opened: ExitStack) -> Generator[Pending[Any] | None, Any, AeronArchive]:
         context = self._core.context
