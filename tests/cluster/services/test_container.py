@@ -10,7 +10,7 @@ from aerowire.base.errors import ActiveClusterError
 from aerowire.cluster.services import ClientSession
 from aerowire.codecs.flyweights.cluster.enums import CloseReason
 from aerowire.codecs.flyweights.cluster.messages.service_ack import ServiceAck
-from aerowire.codecs.flyweights.cnc import ClusterRole
+from aerowire.codecs.flyweights.cnc import ClusterCounterKeyEncoder, ClusterRole
 from aerowire.codecs.tables.counters import CounterType
 from tests.cluster.services.noting_service import NotingService
 from tests.cluster.services.scripted_module import TERM_ID, Rig, session_message
@@ -264,6 +264,23 @@ def test_a_container_ends_when_its_module_has_gone(rig: Rig) -> None:
     rig.run(lambda: container.has_ended)
     assert service.events[-1] == ("terminate",)
     assert rig.errors(container) == ["WARN - commit-pos counter unexpectedly closed, terminating"]
+
+
+def test_a_container_waits_for_the_module_that_comes_after_one_that_was_killed(rig: Rig) -> None:
+    service = NotingService()
+    container = rig.launch(service)
+    rig.cycles()
+    rig.commit_position.close()
+    rig.cycles()
+    assert not container.has_ended
+    key = ClusterCounterKeyEncoder.encode(cluster_id=0)
+    rig.commit_position = rig.aeron.add_counter(CounterType.CLUSTER_COMMIT_POSITION, "commit-pos", key=key)
+    rig.recover()
+    rig.take(ServiceAck)
+    rig.join()
+    rig.begin_term()
+    rig.run(lambda: service.events[-1][0] == "term")
+    assert rig.errors(container) == []
 
 
 def test_a_close_tells_the_service_and_frees_the_directory(rig: Rig) -> None:

@@ -53,12 +53,11 @@ class Operations:
         Raises ContainerTermination, AFTER the acknowledgement, where the service does not start.
         """
         core, counters, cluster_id = self._core, self._core.aeron.counters_reader, self._core.context.cluster_id
-        while (found := find_commit_position(counters, cluster_id)) is None:
+        # The commit position AFTER the recovery state: the counter of a module that was killed stays for a while, and then goes.
+        while (state := find_recovery_state(counters, cluster_id)) is None or (found := find_commit_position(counters, cluster_id)) is None:
             yield None
         self.commit_position = ReadableCounter(counters, found.counter_id, found.registration_id)
         self._log.bound(counters, found.counter_id)
-        while (state := find_recovery_state(counters, cluster_id)) is None:
-            yield None
         self._log.advance(state.log_position, state.timestamp)
         core.header.leadership_term_id = state.leadership_term_id
         failure: Exception | None = None
