@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from aerowire.cluster.client.reconnecting_cluster import ReconnectingCluster, ReconnectState
     from aerowire.cluster.client.requests_in_flight import InDoubt
     from aerowire.cluster.client.session_ingress import SESSION_HEADER_LENGTH, IngressSessionDecorator
+    from aerowire.cluster.module.consensus_module import ConsensusModule
+    from aerowire.cluster.module.context import ConsensusModuleContext
 
 __all__ = [
     "SESSION_HEADER_LENGTH",
@@ -41,6 +43,8 @@ __all__ = [
     "ClusterClientContext",
     "ClusterState",
     "ConnectState",
+    "ConsensusModule",
+    "ConsensusModuleContext",
     "ControlledEgressListener",
     "CredentialsSupplier",
     "EgressListener",
@@ -63,6 +67,8 @@ _MODULES = {
     "aerowire.cluster.client.reconnecting_cluster": ("ReconnectState", "ReconnectingCluster"),
     "aerowire.cluster.client.requests_in_flight": ("InDoubt",),
     "aerowire.cluster.client.session_ingress": ("SESSION_HEADER_LENGTH", "IngressSessionDecorator"),
+    "aerowire.cluster.module.consensus_module": ("ConsensusModule",),
+    "aerowire.cluster.module.context": ("ConsensusModuleContext",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -11,12 +11,17 @@ from typing import Any
 import pytest
 
 from aerowire.archive import Archive
+from aerowire.base.errors import AerowireError
 from aerowire.cluster import AeronCluster
+from aerowire.cluster.files.recording_log import RecordingLog
 from aerowire.cluster.module.consensus_module import ConsensusModule
 from aerowire.cluster.services import ClusteredServiceContainer
+from aerowire.codecs.flyweights.cnc import ClusterBackupState
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver import Context, MediaDriver
+from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
+from aerowire.system.file_system import FileSystem
 from tests.interop.cluster.counting_service import CountingService
 from tests.interop.cluster.talk import Ears, poll_until
 from tests.interop.harness import PATIENT_MS, Bench
@@ -166,3 +171,57 @@ def test_services_of_both_languages_apply_the_same_log(node: OurNode) -> None:
     assert node.service.events[0]["what"] == "start"
     assert node.service.events[0]["count"] == 8
     client.close()
+
+
+def test_an_official_backup_gets_snapshots_and_log(node: OurNode) -> None:
+    ears = Ears()
+    client = node.connect(ears)
+    poll_until(client, lambda: client.offer(b"echo hello") > 0, "room", keeps_alive=False)
+    poll_until(client, lambda: len(ears.messages) == 2, "echoes of both services")
+    node.tool("snapshot")
+    directory, driver = node.bench.workshop.memory / "backup", node.bench.workshop.memory / "backup-driver"
+    own = [f"127.0.0.1:{free_port()}" for _ in range(6)]
+    properties = {
+        "aeron.dir": str(driver),
+        "aeron.threading.mode": "SHARED",
+        "aeron.dir.delete.on.start": "true",
+        "aeron.dir.delete.on.shutdown": "true",
+        "aeron.driver.timeout": PATIENT_MS,
+        "aeron.archive.threading.mode": "SHARED",
+        "aeron.archive.dir": str(directory / "archive"),
+        "aeron.archive.segment.file.length": "1m",
+        "aeron.archive.control.channel": f"aeron:udp?endpoint={own[4]}",
+        "aeron.archive.control.response.channel": "aeron:udp?endpoint=127.0.0.1:0",
+        "aeron.archive.replication.channel": "aeron:udp?endpoint=127.0.0.1:0",
+        "aeron.cluster.dir": str(directory / "cluster"),
+        "aeron.cluster.members": f"0,{','.join(own[:5])}",
+        "aeron.cluster.consensus.endpoints": node.endpoints[1],
+        "aeron.cluster.consensus.channel": f"aeron:udp?endpoint={own[5]}|term-length=64k",
+        "aeron.cluster.backup.catchup.endpoint": "127.0.0.1:0",
+        "aeron.cluster.replication.channel": "aeron:udp?endpoint=127.0.0.1:0",
+    }
+    backup = node.bench.workshop.start(
+        "official backup", node.bench.java.command("io.aeron.cluster.ClusterBackupMediaDriver", properties=properties)
+    )
+
+    def counter(kind: CounterType) -> int | None:
+        try:
+            return next((info.value for info in CncFile.map(driver / "cnc.dat").counters_reader().for_each() if info.type_id == kind), None)
+        except AerowireError:
+            return None
+
+    commit_position = node.module.agent.core.counter_value(CounterType.CLUSTER_COMMIT_POSITION)
+    node.until(
+        lambda: (
+            counter(CounterType.CLUSTER_BACKUP_STATE) == ClusterBackupState.BACKING_UP
+            and counter(CounterType.CLUSTER_BACKUP_LIVE_LOG_POSITION) == commit_position
+        ),
+        "the backup does not follow",
+    )
+    assert counter(CounterType.CLUSTER_BACKUP_ERROR_COUNT) == 0
+    log = RecordingLog.open(directory / "cluster", FileSystem(), writable=False)
+    assert [entry.service_id for entry in log.entries if entry.is_valid_snapshot] == [1, 0, -1]
+    log.close()
+    backup.stop()
+    client.close()
+    assert node.errors == []

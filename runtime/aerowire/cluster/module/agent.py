@@ -32,6 +32,7 @@ from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 if TYPE_CHECKING:
     from aerowire.base.errors import ArchiveError
     from aerowire.client.context import Invoker
+    from aerowire.client.subscriptions.image import Image
     from aerowire.cluster.consensus.inputs import Result
     from aerowire.cluster.files.mark_file import ClusterMarkFile
     from aerowire.cluster.module.composition import ModuleResources
@@ -202,13 +203,13 @@ class ConsensusModuleAgent(Agent):
             effects.carry_out(machine.handle(now_ns, given))
         return handled
 
-    def _on_consensus_message(self, message: Message | Request) -> None:
+    def _on_consensus_message(self, message: Message | Request, image: Image) -> None:
         if isinstance(message, Message):
             self._inbox.append(message)
         elif isinstance(message, TerminationAck):
             self.member.on_termination_ack(message)
         else:
-            self.member.on_consensus_request(message)
+            self.member.on_consensus_request(message, image)
 
     def _on_archive_error(self, error: ArchiveError) -> None:
         if error.error_code == ArchiveErrorCode.STORAGE_SPACE:

@@ -6,6 +6,7 @@ Aeron: ConsensusModuleAgent, outside of elections. Toggles and snapshots are `me
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aerowire.cluster.consensus.inputs import Result, TermReplayed
@@ -18,6 +19,7 @@ from aerowire.cluster.module.node_services.service_acks import Ack
 from aerowire.cluster.module.replicated_state import ReplicatedState
 from aerowire.cluster.module.snapshot_taker import load_snapshot
 from aerowire.cluster.sessions import inputs as session_inputs
+from aerowire.cluster.sessions.request_codec import BackupRecord, backup_request_of
 from aerowire.codecs.flyweights.cluster.enums import BooleanType
 from aerowire.codecs.flyweights.cluster.messages.challenge_response import ChallengeResponse
 from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from aerowire.cluster.consensus.effects import ChangeState, ElectionComplete
     from aerowire.cluster.consensus.machine import ConsensusMachine
     from aerowire.cluster.files.snapshot_sets import Snapshot
-    from aerowire.cluster.module.consensus_codec import Request
     from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.log.log_adapter import LogAdapter
@@ -268,7 +269,7 @@ class Member:
 
     # Services
 
-    def on_service_word(self, word: Word) -> None:
+    def on_service_word(self, word: Word, _image: Image | None = None) -> None:
         """Take a message of a service."""
         if isinstance(word, ServiceAck):
             self.services.acks.add(word.service_id, Ack(word.ack_id, word.log_position, word.relevant_id))
@@ -309,7 +310,7 @@ class Member:
         if ack.leadership_term_id == self.leadership_term_id and self.role is ClusterRole.LEADER:
             self._actions.on_termination_ack(ack.member_id, ack.log_position)
 
-    def on_consensus_request(self, request: Request) -> None:
+    def on_consensus_request(self, request: BackupRecord | ChallengeResponse, image: Image) -> None:
         """Take a request of a backup or a standby node, or an answer to a challenge that a follower passes on."""
         if isinstance(request, ChallengeResponse):
             self._sessions.give(
@@ -317,3 +318,9 @@ class Member:
                     request.correlation_id, request.cluster_session_id, bytes(request.encoded_credentials)
                 )
             )
+            return
+        source = session_inputs.IngressImage(image.correlation_id, image.source_identity, image.session_id)
+        asked = backup_request_of(request, source)
+        channel = None if asked is None else self._ingress.response_channel(asked.response_channel)
+        if asked is not None and channel is not None:
+            self._sessions.give(replace(asked, response_channel=channel))

@@ -9,6 +9,7 @@ from aerowire.client.subscriptions.assembler import FragmentAssembler
 
 if TYPE_CHECKING:
     from aerowire.client.subscriptions.header import Header
+    from aerowire.client.subscriptions.image import Image
     from aerowire.client.subscriptions.subscription import Subscription
 
 T = TypeVar("T")
@@ -19,8 +20,8 @@ FRAGMENT_LIMIT = 25
 class MessageReader(Generic[T]):
     """Reads a subscription. Changed by `poll`: `dropped` counts messages that are of a foreign schema, unknown or damaged."""
 
-    def __init__(self, subscription: Subscription, decode: Callable[[bytes], T | None], on_message: Callable[[T], object]) -> None:
-        """`on_message` is called with what `decode` makes of each message."""
+    def __init__(self, subscription: Subscription, decode: Callable[[bytes], T | None], on_message: Callable[[T, Image], object]) -> None:
+        """`on_message` is called with what `decode` makes of each message, and the image that it came by."""
         self.subscription = subscription
         self.dropped = 0
         self._decode = decode
@@ -35,9 +36,9 @@ class MessageReader(Generic[T]):
         """Close the subscription."""
         self.subscription.close()
 
-    def _on_fragments(self, buffer: memoryview, offset: int, length: int, _header: Header) -> None:
+    def _on_fragments(self, buffer: memoryview, offset: int, length: int, header: Header) -> None:
         message = self._decode(bytes(buffer[offset : offset + length]))
         if message is None:
             self.dropped += 1
         else:
-            self._on_message(message)
+            self._on_message(message, header.image)

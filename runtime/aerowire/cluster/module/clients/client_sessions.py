@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aerowire.cluster.consensus.members import ingress_endpoints
+from aerowire.cluster.module.clients.backup_response import backup_response
 from aerowire.cluster.module.clients.response_publications import ResponsePublications
 from aerowire.cluster.sessions import effects, inputs
 from aerowire.cluster.sessions.session_manager import SessionManager
@@ -132,7 +133,8 @@ class ClientSessions:
 
     def _send(self, effect: effects.Send) -> None:
         message = effect.message
-        is_sent = not isinstance(message, effects.BackupResponse) and self._responses.send(effect.key, message.encode())
+        encoded = backup_response(self._core, message) if isinstance(message, effects.BackupResponse) else message.encode()
+        is_sent = encoded is not None and self._responses.send(effect.key, encoded)
         self.give(inputs.Sent(effect.key, message) if is_sent else inputs.NotSent(effect.key, message))
 
     def _append_open(self, effect: effects.AppendSessionOpen) -> None:

@@ -57,6 +57,11 @@ class IngressAdapter:
         if log_publisher is not None and context.ingress_ipc_allowed and channel != _IPC:
             self._subscribe(_IPC)
 
+    def response_channel(self, channel: str) -> str | None:
+        """Return the channel by which a request is answered, which names one; None where it cannot be."""
+        context = self._core.context
+        return channels.response(channel, context.egress_channel, is_ipc_allowed=context.ingress_ipc_allowed)
+
     def poll(self) -> int:
         """Read what has come; return how many fragments there were."""
         for pending in tuple(self._pending):
@@ -113,8 +118,7 @@ class IngressAdapter:
         return Action.CONTINUE
 
     def _connect(self, request: Connect) -> None:
-        context = self._core.context
-        channel = channels.response(request.response_channel, context.egress_channel, is_ipc_allowed=context.ingress_ipc_allowed)
+        channel = self.response_channel(request.response_channel)
         if channel is None:
             self.dropped += 1
         else:
