@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from aerowire.archive.conductor import archive_counters, channels
-from aerowire.archive.control.authorisation import ALLOW_ALL
 from aerowire.archive.control.control_response_proxy import ControlResponseProxy
 from aerowire.archive.control.control_session import ControlSession
 from aerowire.archive.control.control_session_adapter import ControlSessionAdapter
@@ -17,6 +16,7 @@ from aerowire.client.subscriptions.assembler import FragmentAssembler
 from aerowire.codecs.flyweights.commands import REJECT_REASON_LENGTH_MAX
 from aerowire.codecs.flyweights.events import ArchiveEventCode
 from aerowire.recordings.versions import major_version, version_text
+from aerowire.security.authorisation import ALLOW_ALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
