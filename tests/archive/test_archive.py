@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from aerowire.archive import AeronArchive, Archive, ArchiveContext, ArchiveThreadingMode
-from aerowire.archive.control.authorisation import ALLOW_ALL, AuthorisationRule, SimpleAuthorisationService
 from aerowire.base.errors import (
     ActiveArchiveError,
     ArchiveError,
@@ -29,6 +28,7 @@ from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver import MediaDriver
 from aerowire.ipc.broadcast import BroadcastReceiver
 from aerowire.ipc.error_log import read_errors
+from aerowire.security.authorisation import ALLOW_ALL, AuthorisationRule, SimpleAuthorisationService
 from tests.archive.conductor.conftest import CHANNEL, FRAME_LENGTH, PAYLOAD, STREAM_ID, Rig
 from tests.archive.conductor.test_replays import read, replay
 from tests.support.waiting import wait_until

@@ -11,7 +11,6 @@ from dataclasses import replace
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from aerowire.archive.control.authorisation import ALLOW_ALL
 from aerowire.archive.control.refusals import RequestRefusedError
 from aerowire.archive.control.request_routes import AUTH_CONNECT, CHALLENGE_RESPONSE, CLOSE_SESSION, KEEP_ALIVE, ROUTES
 from aerowire.archive.control.requests import NULL_VALUE, Replay
@@ -22,6 +21,7 @@ from aerowire.codecs.flyweights.archive import AuthConnectRequest, ChallengeResp
 from aerowire.codecs.flyweights.archive.dispatch import SCHEMA_ID
 from aerowire.codecs.flyweights.archive.header import HEADER
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+from aerowire.security.authorisation import ALLOW_ALL
 
 if TYPE_CHECKING:
     from aerowire.archive.control.archive_events import ArchiveEvents
