@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from aerowire.agents.client_errors import ClientErrors
 from aerowire.archive.composition import ArchiveBuild, ArchiveParts, client_name_of, invokers_of
 from aerowire.archive.context import ArchiveContext, ArchiveThreadingMode
 from aerowire.base import arguments, fork
@@ -188,18 +189,20 @@ class Archive:
 class ArchiveLaunch(Pending[Archive]):
     """An archive that is being launched: it connects to the driver, opens its files, and gets its counters and subscriptions."""
 
-    __slots__ = ("_build", "_connecting", "_context", "_ports")
+    __slots__ = ("_build", "_client_errors", "_connecting", "_context", "_ports")
 
     def __init__(self, context: ArchiveContext, ports: Ports) -> None:
         super().__init__(NULL_CORRELATION_ID, f"launch the archive in {context.archive_path}", self._look, ArchiveLaunch._give_up)
         self._context = context
         self._ports = ports
         self._build: ArchiveBuild | None = None
+        self._client_errors = ClientErrors()
         client = ClientContext(
             aeron_dir=context.aeron_dir,
             client_name=client_name_of(context),
             use_conductor_agent_invoker=context.is_invoked,
             driver_agent_invoker=context.media_driver_invoker,
+            error_handler=self._client_errors,
             properties=context.properties,
             environ=context.environ,
             ports=ports,
@@ -215,7 +218,7 @@ class ArchiveLaunch(Pending[Archive]):
         try:
             if self._build is None:
                 if self._connecting.poll():
-                    self._build = ArchiveBuild(self._context, self._ports, self._connecting.result())
+                    self._build = ArchiveBuild(self._context, self._ports, self._connecting.result(), self._client_errors)
                 return
             self._serve_client()
             parts = self._build.poll()

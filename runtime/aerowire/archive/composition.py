@@ -47,6 +47,7 @@ from aerowire.codecs.tables.options import OPTIONS as DRIVER_OPTIONS
 from aerowire.ipc.error_log import DistinctErrorLog
 
 if TYPE_CHECKING:
+    from aerowire.agents.client_errors import ClientErrors
     from aerowire.agents.event_log import EventLog
     from aerowire.archive.context import ArchiveContext
     from aerowire.archive.files.finding import Finding
@@ -124,14 +125,17 @@ class _ErrorCounter:
 class ArchiveBuild:
     """An archive that is being put together: `poll` until it returns the parts. One thread."""
 
-    def __init__(self, context: ArchiveContext, ports: Ports, aeron: Aeron) -> None:
+    def __init__(self, context: ArchiveContext, ports: Ports, aeron: Aeron, client_errors: ClientErrors) -> None:
         """Take the directory, open the files, and find where recordings ended that the archive before did not stop.
+
+        `client_errors` has what `aeron` reports.
 
         Raises ActiveArchiveError, ArchiveFileError, StorageError.
         """
         self._context = context
         self._ports = ports
         self._aeron = aeron
+        self._client_errors = client_errors
         self._archive_id = aeron.client_id if context.archive_id == _ARCHIVE_ID_OF_CLIENT else context.archive_id
         self._events = ArchiveEvents()
         self._record_checksum = checksum_named(context.record_checksum)
@@ -276,6 +280,7 @@ class ArchiveBuild:
             mark_file,
             DutyCycleTracker(longest, exceeded, context.conductor_cycle_threshold_ns),
             invokers=invokers_of(context, self._aeron),
+            client_errors=self._client_errors,
             sleeper=sleeper,
         )
         mark_file.signal_ready(ports.clock.now_ms())

@@ -349,3 +349,10 @@ def test_an_image_whose_recording_was_stopped_does_not_hold_its_publisher_up(rig
     publications.append(rig.publication())  # which is not recorded, and comes while another one still is
     ends = [rig.offer(publication, 4 * TERM_LENGTH // FRAME_LENGTH) for publication in publications]
     rig.run(lambda: rig.client.get_recording_position(other) == ends[1])
+
+
+def test_an_error_of_the_archives_client_is_in_its_error_log(rig: Rig) -> None:
+    report = rig.archive.aeron.context.error_handler
+    assert report is not None
+    report(OSError("no memory for a log"))
+    rig.run(lambda: any("no memory for a log" in text for text in rig.errors()))

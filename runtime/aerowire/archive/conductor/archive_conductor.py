@@ -26,6 +26,7 @@ from aerowire.base.errors import AerowireError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from aerowire.agents.client_errors import ClientErrors
     from aerowire.archive.agents.conductor_sleeper import ConductorSleeper
     from aerowire.archive.agents.events import AgentEvent
     from aerowire.archive.conductor.core import ArchiveCore
@@ -71,14 +72,19 @@ class ArchiveConductor(Agent):
         duty_cycle: DutyCycleTracker,
         *,
         invokers: Sequence[Invoker],
+        client_errors: ClientErrors,
         sleeper: ConductorSleeper,
     ) -> None:
-        """`subscriptions` are those of the control channels; `invokers` do the work of driver and client where they have no threads."""
+        """`subscriptions` are those of the control channels; `invokers` do the work of driver and client where they have no threads.
+
+        `client_errors` has what the client reports, which is recorded here.
+        """
         self.core = core
         self.stage = ArchiveStage.RUNNING
         self._mark_file = mark_file
         self._duty_cycle = duty_cycle
         self._invokers = invokers
+        self._client_errors = client_errors
         self._sleeper = sleeper
         self._handled = 0  # messages of the driver, in the last cycle that looked for them
         self._mark_file_deadline_ms = 0
@@ -200,6 +206,8 @@ class ArchiveConductor(Agent):
 
     def _serve_client(self, *, is_answered: bool) -> int:
         """Do the work of driver and client, where it is to be done here; an archive ends when its client has."""
+        if self._client_errors:
+            self._client_errors.take(self.core.errors.record)
         if self.core.aeron.is_closed:
             if self.stage is ArchiveStage.RUNNING:
                 self.core.errors.record("the archive's client was closed: the archive ends")
