@@ -1,4 +1,4 @@
-"""What a client proves its identity to an archive with. Aeron: CredentialsSupplier."""
+"""What a client proves its identity to an archive or a cluster with. Aeron: CredentialsSupplier."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Protocol
 
 
 class CredentialsSupplier(Protocol):
-    """Gives the credentials of a connection, and the answer to a challenge. The bytes mean what the archive's authenticator says."""
+    """Gives the credentials of a connection, and the answer to a challenge. The bytes mean what the authenticator at the other end says."""
 
     def encoded_credentials(self) -> bytes:
         """Return what the connect request carries."""
         ...
 
     def on_challenge(self, encoded_challenge: bytes) -> bytes:
-        """Return the answer to a challenge of the archive."""
+        """Return the answer to a challenge."""
         ...
 
 
