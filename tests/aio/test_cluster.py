@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from aerowire import aio
-from aerowire.aio.cluster import MESSAGES_MAX, AsyncAeronCluster, ClusterMessage, connect_cluster
+from aerowire.aio.cluster import AsyncAeronCluster, connect_cluster
+from aerowire.aio.cluster_egress import MESSAGES_MAX, ClusterMessage
 from aerowire.base.errors import ClosedError, ClusterConnectionError, ClusterError, ClusterTimeoutError, ConfigurationError
 from aerowire.cluster import ClusterClientContext, EventListener
 from aerowire.codecs.flyweights.cluster.enums import AdminRequestType, AdminResponseCode

@@ -70,7 +70,7 @@ class ReconnectingCluster:
         """Begin to open a session. Raises ConfigurationError and ChannelError.
 
         `reconnect_delay_ns` is the time between two attempts, a number or a text such as "1s"; `requests_max` how many requests may be in
-        flight or in doubt.
+        flight or in doubt. Messages go to the egress listener of the context, or to the controlled one where it has that alone.
         """
         arguments.function("on_in_doubt", on_in_doubt)
         arguments.function("on_connected", on_connected)
@@ -83,6 +83,8 @@ class ReconnectingCluster:
         self._delay_ns = arguments.duration_ns("reconnect_delay_ns", reconnect_delay_ns)
         self._keep_alive_interval_ns = arguments.duration_ns("keep_alive_interval_ns", keep_alive_interval_ns)
         self._requests = RequestsInFlight(arguments.whole_number("requests_max", requests_max, 1, INT64_MAX))
+        is_controlled = context.egress_listener is None and context.controlled_egress_listener is not None
+        self._poll_egress = AeronCluster.controlled_poll_egress if is_controlled else AeronCluster.poll_egress
         self._on_in_doubt = on_in_doubt
         self._on_connected = on_connected
         self._cluster: AeronCluster | None = None
@@ -225,7 +227,7 @@ class ReconnectingCluster:
 
     def _poll_session(self, cluster: AeronCluster) -> int:
         try:
-            work = cluster.poll_egress()
+            work = self._poll_egress(cluster)
         except AerowireError as error:
             if not cluster.aeron.is_closed:
                 raise
