@@ -50,8 +50,10 @@ def test_requests_and_answers_go_on_in_another_session(real_driver: MediaDriver,
             assert cluster.answered("a")
             member.answers.clear()
             await cluster.request("b", b"unanswered")
+        while cluster.is_connected:
+            await asyncio.sleep(0.01)
         with pytest.raises(ClusterTimeoutError):
-            await cluster.request("c", b"too early", timeout_s=0.3)
+            await cluster.request("c", b"too early", timeout_s=0.05)
         sending = asyncio.ensure_future(cluster.request("c", b"second"))
         with LiveHost(real_driver.aeron_dir) as host:
             echoing(host, cluster_session_id=99, leadership_term_id=TERM_ID + 1)
