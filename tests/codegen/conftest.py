@@ -18,7 +18,9 @@ import pytest
 from aerowire.codegen.layouts.ir import Struct
 from aerowire.codegen.load import load_project
 from aerowire.codegen.project import Project
+from aerowire.codegen.sbe.native.build import c_compiler
 from aerowire.codegen.sources import default_spec, find_sources
+from tests.support import compiler
 
 ROOT = Path(__file__).resolve().parents[2]
 Compile = Callable[[str, str, Path], ModuleType]
@@ -61,11 +63,11 @@ def compile_cython(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         folder = tmp_path_factory.mktemp(name)
         (folder / f"{name}.pyx").write_text(source)
         target = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-        compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")[0]
+        compile_c = shlex.split(compiler.command(*c_compiler()))
         include = sysconfig.get_paths()["include"]
         cython = [sys.executable, "-m", "cython", "-3", "-X", "cdivision=True", "-I", str(generated), f"{name}.pyx"]
         _run(cython, folder)
-        _run([compiler, "-O0", "-fwrapv", "-fPIC", "-shared", f"-I{include}", f"{name}.c", "-o", str(target)], folder)
+        _run([*compile_c, "-O0", "-fwrapv", "-fPIC", "-shared", f"-I{include}", f"{name}.c", "-o", str(target)], folder)
         spec = importlib.util.spec_from_file_location(name, target)
         assert spec is not None
         assert spec.loader is not None

@@ -1,7 +1,8 @@
 """Prepare a run of all tests: `python -m tests.support.prepare` makes once what each worker would otherwise make for itself.
 
 It writes the bytecode of the tests, in which pytest replaces each assertion by one that explains its failure, and the files that let
-Spark start faster (spark_start.py). It removes the bytecode of what earlier runs imported from folders of their own.
+Spark start faster (spark_start.py). It removes the bytecode of what earlier runs imported from folders of their own, and extensions that
+no run has needed for a month.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support import spark_start
+from tests.support import compiler, spark_start
 
 
 def collect() -> subprocess.Popen[bytes] | None:
@@ -32,6 +33,7 @@ def forget() -> None:
 
 if __name__ == "__main__":
     forget()
+    compiler.forget()
     collecting = collect()
     spark_start.make()
     if collecting is not None:

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from aerowire.codegen.main import main
-from aerowire.codegen.sbe.native.build import compile_module
+from aerowire.codegen.sbe.native.build import c_compiler, compile_module
 from aerowire.codegen.sbe.native.package import native_files
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.flyweights import support_name
 from tests.codegen.sbe.packages import SCHEMAS
 from tests.codegen.sbe.writing import schema
+from tests.support import compiler
 
 BOTH = [str(SCHEMAS / "garage.xml"), str(SCHEMAS / "shop.xml")]
 
@@ -58,6 +59,7 @@ def test_compiled_codecs_share_it_too(tmp_path: Path, monkeypatch: pytest.Monkey
     source = tmp_path / "compiled/one/native.pyx"
     source.write_text(sources["native.pyx"])
     monkeypatch.setenv("CFLAGS", "-O0")
+    monkeypatch.setenv("CC", compiler.command(*c_compiler()))
     compile_module(source, "compiled.one.native")
     monkeypatch.syspath_prepend(str(tmp_path))
     invalidate_caches()

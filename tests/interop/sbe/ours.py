@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import itertools
 import os
@@ -17,11 +18,12 @@ from aerowire.codegen.output import write_files
 from aerowire.codegen.sbe.interpreter import MessageCodec
 from aerowire.codegen.sbe.ir import Block, Composite, Field, Member, Message, Named, Presence
 from aerowire.codegen.sbe.naming import class_names, property_names
-from aerowire.codegen.sbe.native.build import compile_module
+from aerowire.codegen.sbe.native.build import c_compiler, compile_module
 from aerowire.codegen.sbe.native.package import MODULE, native_files
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.flyweights import MessageFlyweightsTarget, support_name
+from tests.support import compiler
 from tests.support.sbe_values import Values
 
 
@@ -52,14 +54,16 @@ class Package:
     def __init__(self, schema: Path, *, is_compiled: bool = False) -> None:
         self.schema = load_message_schema(schema)
         self.names = class_names(self.schema)
-        self.name = f"drawn_{os.getpid()}_{next(self._count)}"
+        # Compiled, the same schema has the same name in each run, so that the same C is made of it.
+        number = hashlib.sha256(schema.read_bytes()).hexdigest()[:12] if is_compiled else f"{os.getpid()}_{next(self._count)}"
+        self.name = f"drawn_{number}"
         place = Placement(self.name)
         files = MessageFlyweightsTarget().render(self.schema, place)
         if is_compiled:
             files |= {f"{self.name}/{name}": text for name, text in native_files(self.schema, support_name(place)).items()}
         write_files(schema.parent, files, is_complete=False)
         if is_compiled:
-            with patch.dict(os.environ, CFLAGS="-O0"):
+            with patch.dict(os.environ, CFLAGS="-O0", CC=compiler.command(*c_compiler())):
                 compile_module(schema.parent / self.name / f"{MODULE}.pyx", f"{self.name}.{MODULE}")
         importlib.invalidate_caches()
         self.module: Any = importlib.import_module(self.name)
