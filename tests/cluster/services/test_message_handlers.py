@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aerowire.base.errors import ClusterServiceError, ConfigurationError
-from aerowire.cluster.services import ClientSession, ClusteredService, handles
+from aerowire.cluster.services import ClientSession, ClusteredService, MessageBatch, handles
 from aerowire.cluster.services.service_calls import ServiceCalls
 from aerowire.codecs.flyweights.archive.messages.keep_alive_request import KeepAliveRequest, KeepAliveRequestDecoder
 from aerowire.codecs.flyweights.archive.messages.start_position_request import StartPositionRequest
@@ -93,3 +93,20 @@ def test_what_is_no_message_is_refused_where_it_is_marked() -> None:
 def test_an_object_without_callbacks_is_no_service() -> None:
     with pytest.raises(ConfigurationError, match="this is no service"):
         ServiceCalls(object())
+
+
+def test_methods_are_enough_of_a_service_and_exclude_batches() -> None:
+    class Plain:
+        @handles(StartPositionRequest)
+        def on_start_position(self, _session: ClientSession | None, request: StartPositionRequest, at: int) -> None:
+            found.append((request.recording_id, at))
+
+    class Both(Plain):
+        def on_batch(self, _batch: MessageBatch) -> None:
+            raise AssertionError("not called")
+
+    found: list[tuple[int, int]] = []
+    ServiceCalls(Plain()).on_session_message(None, START.encode(), 9)
+    assert found == [(3, 9)]
+    with pytest.raises(ConfigurationError, match="takes messages in two ways"):
+        ServiceCalls(Both())

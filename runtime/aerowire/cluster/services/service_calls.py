@@ -46,11 +46,18 @@ class ServiceCalls:
             setattr(self, name, found if found is not None else getattr(_NOTHING, name))
         self.on_batch: Callable[[MessageBatch], object] | None = getattr(service, "on_batch", None)
         arguments.function("on_batch", self.on_batch)
-        if not any(hasattr(service, name) for name in (*_CALLBACKS, "on_batch")):
+        has_handlers = has_marked_methods(service, HANDLED)
+        if not has_handlers and not any(hasattr(service, name) for name in (*_CALLBACKS, "on_batch")):
             raise ConfigurationError(
                 "this is no service", where="service", expected="an object with on_session_message and its kin", actual=repr(service)
             )
-        if has_marked_methods(service, HANDLED):
+        if has_handlers and self.on_batch is not None:
+            raise ConfigurationError(
+                "a service takes messages in two ways",
+                where=type(service).__name__,
+                expected="on_batch, which gets all messages, or methods with @handles",
+            )
+        if has_handlers:
             is_own = getattr(type(service), "on_session_message", None) not in (None, ClusteredService.on_session_message)
             self.on_session_message = MessageHandlers(service, self.on_session_message if is_own else None)
         self._form = form_of(service)
