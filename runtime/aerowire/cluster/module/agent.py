@@ -16,14 +16,11 @@ from aerowire.base.errors import AerowireError, ConsensusModuleError, StorageSpa
 from aerowire.cluster.consensus.inputs import SendFailed
 from aerowire.cluster.consensus.machine import ConsensusMachine
 from aerowire.cluster.consensus.messages import Message
-from aerowire.cluster.module.consensus_codec import Request, decode_message
 from aerowire.cluster.module.effects import Effects
 from aerowire.cluster.module.log.log_adapter import LogAdapter
 from aerowire.cluster.module.log.log_publisher import LogPublisher
 from aerowire.cluster.module.log.log_recording import LogRecording
 from aerowire.cluster.module.member import Member
-from aerowire.cluster.module.message_reader import MessageReader
-from aerowire.cluster.module.node_services.service_codec import Word, decode_service_word
 from aerowire.cluster.module.recovery import Recovered, recover
 from aerowire.codecs.flyweights.cluster.messages.termination_ack import TerminationAck
 from aerowire.codecs.flyweights.cnc import ConsensusModuleState
@@ -36,6 +33,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.consensus.inputs import Result
     from aerowire.cluster.files.mark_file import ClusterMarkFile
     from aerowire.cluster.module.composition import ModuleResources
+    from aerowire.cluster.module.consensus_codec import Request
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.duty_cycle import DutyCycle
     from aerowire.cluster.module.idle_sleeper import IdleSleeper
@@ -74,10 +72,10 @@ class ConsensusModuleAgent(Agent):
         self._inbox: deque[Message | Result] = deque()
         self._is_closed = False
         self.member = Member(core, resources.services)
-        self._consensus_adapter = MessageReader[Message | Request](
-            resources.consensus_subscription, decode_message, self._on_consensus_message
-        )
-        self._service_adapter = MessageReader[Word](resources.service_subscription, decode_service_word, self.member.on_service_word)
+        self._consensus_adapter = resources.consensus_adapter
+        self._consensus_adapter.listen(self._on_consensus_message)
+        self._service_adapter = resources.service_adapter
+        self._service_adapter.listen(self.member.on_service_word)
         steps = recover(core, resources.services.acks, self.member.load_snapshot)
         self._recovery: Steps[Recovered] | None = Steps("recover", steps, _nothing)
 

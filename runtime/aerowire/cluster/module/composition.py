@@ -12,6 +12,7 @@ from aerowire.agents.error_recorder import ErrorRecorder
 from aerowire.archive.client.aeron_archive import AeronArchive
 from aerowire.archive.control.retried_request import RetriedRequest
 from aerowire.base.file_trees import make_directories
+from aerowire.cluster.consensus.messages import Message
 from aerowire.cluster.files.mark_file import ClusterMarkDetails, ClusterMarkFile
 from aerowire.cluster.files.node_state import NodeStateFile
 from aerowire.cluster.files.recording_log import RecordingLog
@@ -19,12 +20,15 @@ from aerowire.cluster.module import channels
 from aerowire.cluster.module.agent import ConsensusModuleAgent
 from aerowire.cluster.module.cluster_clock import ClusterClock
 from aerowire.cluster.module.cluster_counters import ClusterIdCheck, CounterRequest
+from aerowire.cluster.module.consensus_codec import Request, decode_message
 from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
 from aerowire.cluster.module.core import ModuleCore
 from aerowire.cluster.module.duty_cycle import DutyCycle
 from aerowire.cluster.module.idle_sleeper import IdleSleeper
 from aerowire.cluster.module.log.archive_signals import ArchiveSignals
+from aerowire.cluster.module.message_reader import MessageReader
 from aerowire.cluster.module.node_services.service_acks import ServiceAcks
+from aerowire.cluster.module.node_services.service_codec import Word, decode_service_word
 from aerowire.cluster.module.node_services.service_control import ServiceControl
 from aerowire.cluster.module.node_services.service_proxy import ServiceProxy
 from aerowire.codecs.flyweights.cluster_mark import ClusterComponentType
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     from aerowire.client.handles.counter import Counter
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.publications.publication import Publication
-    from aerowire.client.subscriptions.subscription import Subscription
     from aerowire.cluster.module.context import ConsensusModuleContext
     from aerowire.system.ports import Ports
 
@@ -67,8 +70,8 @@ class ModuleFiles:
 class ModuleResources:
     """The streams of a consensus module, from its start to its end."""
 
-    consensus_subscription: Subscription
-    service_subscription: Subscription
+    consensus_adapter: MessageReader[Message | Request]
+    service_adapter: MessageReader[Word]
     services: ServiceControl
     consensus_publisher: ConsensusPublisher
 
@@ -179,10 +182,25 @@ def _open_streams(core: ModuleCore) -> Generator[Pending[Any] | None, Any, Modul
     """Add the streams to members and services. An endpoint that does not resolve yet is asked for again."""
     context, aeron = core.context, core.aeron
     channel = channels.with_endpoint(context.consensus_channel, context.member.consensus_endpoint)
-    retried = RetriedRequest(lambda: aeron.async_add_subscription(channel, context.consensus_stream_id))
-    while (consensus_subscription := retried.poll(core.ports.clock.now_ms())) is None:
+    consensus_adapter = MessageReader[Message | Request](decode_message)
+    retried = RetriedRequest(
+        lambda: aeron.async_add_subscription(
+            channel, context.consensus_stream_id, unavailable_image_handler=consensus_adapter.on_unavailable_image
+        )
+    )
+    while (subscription := retried.poll(core.ports.clock.now_ms())) is None:
         yield None
-    service_subscription: Subscription = yield aeron.async_add_subscription(context.control_channel, context.consensus_module_stream_id)
+    consensus_adapter.open(subscription)
+    service_adapter = MessageReader[Word](decode_service_word)
+    service_adapter.open(
+        (
+            yield aeron.async_add_subscription(
+                context.control_channel,
+                context.consensus_module_stream_id,
+                unavailable_image_handler=service_adapter.on_unavailable_image,
+            )
+        )
+    )
     publication: Publication = yield aeron.async_add_publication(context.control_channel, context.service_stream_id)
     member_channels = {
         member.member_id: channels.consensus_publication(
@@ -195,8 +213,8 @@ def _open_streams(core: ModuleCore) -> Generator[Pending[Any] | None, Any, Modul
         if member is not context.member
     }
     return ModuleResources(
-        consensus_subscription,
-        service_subscription,
+        consensus_adapter,
+        service_adapter,
         ServiceControl(core, ServiceProxy(publication), ServiceAcks(context.service_count)),
         ConsensusPublisher(aeron, member_channels, context.consensus_stream_id, core.errors.warn),
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from aerowire.base.errors import ConsensusModuleError
 from aerowire.cluster.consensus.inputs import Result, TermReplayed
 from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.consensus.members import encode_members
@@ -272,7 +273,11 @@ class Member:
     def on_service_word(self, word: Word, _image: Image | None = None) -> None:
         """Take a message of a service."""
         if isinstance(word, ServiceAck):
-            self.services.acks.add(word.service_id, Ack(word.ack_id, word.log_position, word.relevant_id))
+            try:
+                self.services.acks.add(word.service_id, Ack(word.ack_id, word.log_position, word.relevant_id))
+            except ConsensusModuleError as error:  # of another service than the node's own: dropped
+                self.core.errors.record(error)
+                return
             self.services.acks.settle()
             self._sweep()
             self._actions.on_service_acks()
