@@ -203,6 +203,7 @@ class ConsensusModuleAgent(Agent):
 
     def _on_consensus_message(self, message: Message | Request, image: Image) -> None:
         if isinstance(message, Message):
+            self.core.events.message(message)
             self._inbox.append(message)
         elif isinstance(message, TerminationAck):
             self.member.on_termination_ack(message)

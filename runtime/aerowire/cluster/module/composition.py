@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from aerowire.agents.error_recorder import ErrorRecorder
 from aerowire.archive.client.aeron_archive import AeronArchive
 from aerowire.archive.control.retried_request import RetriedRequest
+from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.base.file_trees import make_directories
+from aerowire.base.version import VERSION
 from aerowire.cluster.consensus.messages import Message
 from aerowire.cluster.files.mark_file import ClusterMarkDetails, ClusterMarkFile
 from aerowire.cluster.files.node_state import NodeStateFile
@@ -20,6 +22,7 @@ from aerowire.cluster.module import channels
 from aerowire.cluster.module.agent import ConsensusModuleAgent
 from aerowire.cluster.module.cluster_clock import ClusterClock
 from aerowire.cluster.module.cluster_counters import ClusterIdCheck, CounterRequest
+from aerowire.cluster.module.cluster_events import ClusterEvents
 from aerowire.cluster.module.consensus_codec import Request, decode_message
 from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
 from aerowire.cluster.module.core import ModuleCore
@@ -32,7 +35,9 @@ from aerowire.cluster.module.node_services.service_codec import Word, decode_ser
 from aerowire.cluster.module.node_services.service_control import ServiceControl
 from aerowire.cluster.module.node_services.service_proxy import ServiceProxy
 from aerowire.codecs.flyweights.cluster_mark import ClusterComponentType
+from aerowire.codecs.flyweights.events import ClusterEventCode
 from aerowire.codecs.tables.counters import CounterType
+from aerowire.codecs.tables.options import OPTIONS as DRIVER_OPTIONS
 from aerowire.ipc.error_log import DistinctErrorLog
 
 if TYPE_CHECKING:
@@ -158,8 +163,10 @@ def build_module(
         node_state=files.node_state,
         counters=counters,
         errors=errors,
+        events=_open_event_log(context, ports),
         cluster_clock=ClusterClock(ports.clock, context.time_unit),
     )
+    core.events.tell(ClusterEventCode.START, version=VERSION)
     resources = yield from _open_streams(core)
     duty_cycle = DutyCycle(
         counters[CounterType.CLUSTER_MAX_CYCLE_TIME],
@@ -218,6 +225,17 @@ def _open_streams(core: ModuleCore) -> Generator[Pending[Any] | None, Any, Modul
         ServiceControl(core, ServiceProxy(publication), ServiceAcks(context.service_count)),
         ConsensusPublisher(aeron, member_channels, context.consensus_stream_id, core.errors.warn),
     )
+
+
+def _open_event_log(context: ConsensusModuleContext, ports: Ports) -> ClusterEvents:
+    """Return the events of the member, with a log in its directory if any are to be noted."""
+    if not context.event_codes:
+        return ClusterEvents(context.cluster_member_id)
+    from aerowire.agents.event_log import EventLog
+
+    length = EventLog.file_length(int(DRIVER_OPTIONS["event_buffer_length"].default or 0))
+    region = ports.regions.create(context.cluster_path / EVENT_LOG_FILE_NAME, length, sparse=True)
+    return ClusterEvents(context.cluster_member_id, EventLog(region, ports.clock, context.event_codes))
 
 
 def _details(context: ConsensusModuleContext, ports: Ports, aeron: Aeron) -> ClusterMarkDetails:

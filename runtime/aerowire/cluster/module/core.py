@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.files.node_state import NodeStateFile
     from aerowire.cluster.files.recording_log import RecordingLog
     from aerowire.cluster.module.cluster_clock import ClusterClock
+    from aerowire.cluster.module.cluster_events import ClusterEvents
     from aerowire.cluster.module.context import ConsensusModuleContext
     from aerowire.cluster.module.log.archive_signals import ArchiveSignals
     from aerowire.codecs.tables.counters import CounterType
@@ -35,6 +36,7 @@ class ModuleCore:
     node_state: NodeStateFile
     counters: Mapping[CounterType, Counter]
     errors: ErrorRecorder
+    events: ClusterEvents
     cluster_clock: ClusterClock
 
     def set_counter(self, kind: CounterType, value: int) -> None:

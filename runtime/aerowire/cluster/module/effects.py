@@ -20,6 +20,7 @@ from aerowire.cluster.module.operations import Operations
 from aerowire.codecs.flyweights.archive.enums import SourceLocation
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.cnc import ClusterRole
+from aerowire.codecs.flyweights.events import ClusterEventCode
 from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
@@ -225,6 +226,7 @@ class Effects:
         if not recording_log.is_unknown(effect.leadership_term_id):
             recording_log.commit_log_position(effect.leadership_term_id, effect.position)
         recording_log.force()
+        self._core.events.tell(ClusterEventCode.TRUNCATE_LOG_ENTRY, leadership_term_id=effect.leadership_term_id, position=effect.position)
         return inputs.LogTruncated(effect.position)
 
     # Messages, states
@@ -301,6 +303,13 @@ class Effects:
             on_progress=self._on_replicated,
         )
         self._recording.adopt(replicated.recording_id, replicated.position)
+        self._core.events.tell(
+            ClusterEventCode.REPLICATION_ENDED,
+            purpose="ELECTION",
+            src_recording_id=effect.leader_recording_id,
+            dst_recording_id=replicated.recording_id,
+            position=replicated.position,
+        )
         return replicated
 
     def _on_replicated(self, progress: inputs.LogReplicated) -> None:

@@ -28,6 +28,7 @@ from aerowire.codecs.flyweights.cluster.messages.cluster_members_query import Cl
 from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent
 from aerowire.codecs.flyweights.cluster.messages.service_ack import ServiceAck
 from aerowire.codecs.flyweights.cnc import ClusterControlToggle, ClusterRole, ConsensusModuleState, ElectionState, NodeControlToggle
+from aerowire.codecs.flyweights.events import ClusterEventCode
 from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Member:
         self.leader_member_id = NULL_VALUE
         self.leadership_term_id = NULL_VALUE
         self.has_ended = False
+        self._election_state = ElectionState.INIT
         self._give: Callable[[Result], object] = lambda _: None
         self._counter_handler: int | None = None
         self._tick_ns: int | None = None
@@ -138,12 +140,16 @@ class Member:
 
     def set_state(self, state: ConsensusModuleState) -> None:
         """Become another state."""
+        if state is not self.state:
+            self.core.events.tell(ClusterEventCode.STATE_CHANGE, old_state=self.state.name, new_state=state.name)
         self.state = state
         self.core.set_counter(CounterType.CLUSTER_CONSENSUS_MODULE_STATE, state)
         self._sessions.give(session_inputs.ActivityChanged(state is ConsensusModuleState.ACTIVE))
 
     def set_role(self, role: ClusterRole) -> None:
         """Become another role."""
+        if role is not self.role:
+            self.core.events.tell(ClusterEventCode.ROLE_CHANGE, old_role=self.role.name, new_role=role.name)
         self.role = role
         self.core.set_counter(CounterType.CLUSTER_NODE_ROLE, role)
 
@@ -178,11 +184,25 @@ class Member:
     def on_election_started(self, reason: str) -> None:
         """Count an election; one that ends a term is an error, as officially."""
         self.core.increment(CounterType.CLUSTER_ELECTION_COUNT)
+        self.core.events.tell(
+            ClusterEventCode.NEW_ELECTION,
+            leadership_term_id=self.leadership_term_id,
+            log_position=self.commit_position,
+            reason=reason,
+        )
         if self.state is not ConsensusModuleState.INIT:
             self.core.errors.record(f"WARN - new election - {reason}", key="new election")
 
     def on_state(self, effect: ChangeState) -> None:
         """Show the election's state."""
+        self.core.events.tell(
+            ClusterEventCode.ELECTION_STATE_CHANGE,
+            old_state=self._election_state.name,
+            new_state=effect.state.name,
+            log_position=self.commit_position,
+            reason=effect.reason,
+        )
+        self._election_state = effect.state
         self.core.set_counter(CounterType.CLUSTER_ELECTION_STATE, effect.state)
 
     def on_role(self, role: ClusterRole) -> None:
@@ -248,6 +268,13 @@ class Member:
 
     def _on_new_leadership_term_event(self, event: NewLeadershipTermEvent, log_position: int) -> None:
         core = self.core
+        core.events.tell(
+            ClusterEventCode.REPLAY_NEW_LEADERSHIP_TERM,
+            leadership_term_id=event.leadership_term_id,
+            log_position=log_position,
+            timestamp=event.timestamp,
+            term_base_log_position=event.term_base_log_position,
+        )
         if event.time_unit not in {None, core.cluster_clock.time_unit}:
             self.end(f"incompatible timestamp units: {core.cluster_clock.time_unit.name} log={event.time_unit}", is_expected=False)
         elif not core.context.app_version_validator(core.context.app_version, event.app_version or 0):
@@ -273,6 +300,14 @@ class Member:
     def on_service_word(self, word: Word, _image: Image | None = None) -> None:
         """Take a message of a service."""
         if isinstance(word, ServiceAck):
+            self.core.events.tell(
+                ClusterEventCode.SERVICE_ACK,
+                log_position=word.log_position,
+                timestamp=word.timestamp,
+                ack_id=word.ack_id,
+                relevant_id=word.relevant_id,
+                service_id=word.service_id,
+            )
             try:
                 self.services.acks.add(word.service_id, Ack(word.ack_id, word.log_position, word.relevant_id))
             except ConsensusModuleError as error:  # of another service than the node's own: dropped
@@ -312,6 +347,12 @@ class Member:
 
     def on_termination_ack(self, ack: TerminationAck) -> None:
         """Take a follower's word that it has ended."""
+        self.core.events.tell(
+            ClusterEventCode.TERMINATION_ACK,
+            leadership_term_id=ack.leadership_term_id,
+            log_position=ack.log_position,
+            sender_member_id=ack.member_id,
+        )
         if ack.leadership_term_id == self.leadership_term_id and self.role is ClusterRole.LEADER:
             self._actions.on_termination_ack(ack.member_id, ack.log_position)
 

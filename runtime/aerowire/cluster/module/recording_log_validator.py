@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
+from aerowire.codecs.flyweights.events import ClusterEventCode
 from aerowire.codecs.flyweights.recording_log import EntryType
 
 if TYPE_CHECKING:
@@ -23,5 +24,12 @@ def validate_recording_log(core: ModuleCore) -> Generator[Pending[Any] | None, A
     for entry in [entry for entry in log.entries if entry.is_valid and entry.entry_type == EntryType.SNAPSHOT]:
         if entry.recording_id in unknown:
             log.invalidate_entry(entry)
+            core.events.tell(
+                ClusterEventCode.SNAPSHOT_ENTRY_INVALIDATION,
+                entry_index=entry.entry_index,
+                recording_id=entry.recording_id,
+                log_position=entry.log_position,
+                service_id=entry.service_id,
+            )
             core.errors.warn(f"snapshot at position {entry.log_position} has lost recording {entry.recording_id}")
     log.force()

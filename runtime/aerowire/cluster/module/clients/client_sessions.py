@@ -16,6 +16,7 @@ from aerowire.codecs.flyweights.cluster.messages.challenge_response import Chall
 from aerowire.codecs.flyweights.cluster.messages.session_close_event import SessionCloseEvent
 from aerowire.codecs.flyweights.cluster.messages.session_open_event import SessionOpenEvent
 from aerowire.codecs.flyweights.cnc import ClusterControlToggle
+from aerowire.codecs.flyweights.events import ClusterEventCode
 from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class ClientSessions:
             effects.ForwardChallengeResponse: self._forward,
             effects.RequestSnapshot: self._request_snapshot,
             effects.StoreStandbySnapshot: self._store_standby_snapshot,
-            effects.ChangeState: _ignore,
+            effects.ChangeState: self._note_state,
             effects.CountTimedOutClient: lambda _: core.increment(CounterType.CLUSTER_CLIENT_TIMEOUT_COUNT),
             effects.ReportEvent: lambda effect: core.errors.record(effect.text, key=effect.text.split(":")[0]),
         }
@@ -147,9 +148,7 @@ class ClientSessions:
             response_channel=effect.response_channel,
             encoded_principal=effect.encoded_principal,
         )
-        position = self._append(event.encode())
-        session_id = effect.cluster_session_id
-        self.give(inputs.AppendRefused(session_id) if position is None else inputs.OpenAppended(session_id, position))
+        self._append(event, ClusterEventCode.APPEND_SESSION_OPEN, inputs.OpenAppended)
 
     def _append_close(self, effect: effects.AppendSessionClose) -> None:
         event = SessionCloseEvent(
@@ -158,12 +157,33 @@ class ClientSessions:
             timestamp=self._core.cluster_clock.time(),
             close_reason=effect.close_reason,
         )
-        position = self._append(event.encode())
-        session_id = effect.cluster_session_id
-        self.give(inputs.AppendRefused(session_id) if position is None else inputs.CloseAppended(session_id, position))
+        self._append(event, ClusterEventCode.APPEND_SESSION_CLOSE, inputs.CloseAppended)
 
-    def _append(self, message: bytes) -> int | None:
-        return None if self._log_publisher is None else self._log_publisher.append(message)
+    def _append(
+        self,
+        event: SessionOpenEvent | SessionCloseEvent,
+        code: ClusterEventCode,
+        appended: Callable[[int, int], inputs.Input],
+    ) -> None:
+        session_id = event.cluster_session_id
+        position = None if self._log_publisher is None else self._log_publisher.append(event.encode())
+        if position is None:
+            self.give(inputs.AppendRefused(session_id))
+            return
+        self._core.events.tell(
+            code, session_id=session_id, leadership_term_id=event.leadership_term_id, log_position=position, timestamp=event.timestamp
+        )
+        self.give(appended(session_id, position))
+
+    def _note_state(self, effect: effects.ChangeState) -> None:
+        self._core.events.tell(
+            ClusterEventCode.CLUSTER_SESSION_STATE_CHANGE,
+            session_id=effect.cluster_session_id,
+            action=effect.action.name,
+            old_state=effect.old.name,
+            new_state=effect.new.name,
+            reason=effect.reason,
+        )
 
     def _forward(self, effect: effects.ForwardChallengeResponse) -> None:
         message = ChallengeResponse(
@@ -190,9 +210,12 @@ class ClientSessions:
                 entry.service_id,
                 entry.archive_endpoint,
             )
+            self._core.events.tell(
+                ClusterEventCode.STANDBY_SNAPSHOT_NOTIFICATION,
+                recording_id=entry.recording_id,
+                log_position=entry.log_position,
+                service_id=entry.service_id,
+                archive_endpoint=entry.archive_endpoint,
+            )
         log.force()
         self._core.increment(CounterType.CLUSTER_STANDBY_SNAPSHOT)
-
-
-def _ignore(_effect: object) -> None:
-    """Pass over what only an event log would note."""
