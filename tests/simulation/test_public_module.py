@@ -14,6 +14,7 @@ from aerowire import simulation
 from aerowire.base.errors import ClosedError
 from aerowire.simulation import MS, NEVER_NS, SECOND, SimulatedWorld
 from aerowire.simulation.events import EVENTS_KEPT
+from tests.support.type_check import type_check
 
 USER = """\
 from typing import assert_type
@@ -95,9 +96,8 @@ def test_a_name_loads_what_it_needs_and_the_package_alone_nothing() -> None:
 def test_a_users_file_passes_strict_typing_and_a_wrong_one_does_not(tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text(USER + WRONG)
     environment = {**os.environ, "MYPYPATH": os.pathsep.join(str(Path(root).parent) for root in aerowire.__path__)}
-    options = ["--strict", "--config-file", os.devnull, "--namespace-packages", "--explicit-package-bases", "--no-incremental"]
-    command = [sys.executable, "-m", "mypy", *options, "--no-error-summary", "user.py"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=200)
+    options = ["--namespace-packages", "--explicit-package-bases", "--no-error-summary"]
+    done = type_check(tmp_path, *options, "user.py", written=["user"], environment=environment)
     lines = [line for line in done.stdout.splitlines() if "error:" in line]
     first = USER.count("\n") + 3
     assert [line.split(":")[1] for line in lines] == [str(first + number) for number in range(3)], done.stdout + done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from aerowire.codegen.main import main
 from tests.codegen.sbe.packages import SCHEMAS, garage, write_package
 from tests.codegen.sbe.running import OURS, ROOT, run
 from tests.codegen.sbe.writing import schema
+from tests.support.type_check import type_check
 
 USER = """
 from garage import Car, CarDecoder, CarEncoder, Colour, SbeError, decode, decoder_of
@@ -145,8 +145,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_code_and_what_uses_it_pass_strict_typing(folder: Path) -> None:
     (folder / "user.py").write_text(USER)
-    told = run(folder, "-m", "mypy", "--strict", "--config-file", os.devnull, "--no-incremental", "user.py", "garage")
-    assert re.search(r'Revealed type is "(Union\[)?garage\.messages\.\w+\.\w+', told), told
+    done = type_check(folder, "user.py", "garage", written=["user", "garage"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r'Revealed type is "(Union\[)?garage\.messages\.\w+\.\w+', done.stdout), done.stdout
 
 
 def test_the_code_is_formatted_and_has_no_findings(folder: Path) -> None:
