@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -55,43 +56,73 @@ def inside(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
 
-def layer_breach(contract: dict[str, list[str]], module: str, name: str) -> bool:
-    """True when `name` stands in a layer above `module`, or beside it in the same layer."""
-    level: dict[str, int] = {}
-    for height, layer in enumerate(reversed(contract["layers"])):
-        level.update({f"{contract['containers'][0]}.{part.strip(' ()')}": height for part in layer.split("|")})
-    mine = next((package for package in level if inside(module, package)), None)
-    theirs = next((package for package in level if inside(name, package)), None)
-    return mine is not None and theirs is not None and mine != theirs and level[theirs] >= level[mine]
+def package_of(name: str, packages: Container[str]) -> str | None:
+    """Return which of `packages` has the module `name` inside."""
+    while name and name not in packages:
+        name = name.rpartition(".")[0]
+    return name or None
 
 
-def forbidden_breach(contract: dict[str, list[str]], module: str, name: str) -> bool:
-    """True when `module` is a source of the contract and `name` is forbidden to it, and no exception says otherwise."""
-    exceptions = [edge.split(" -> ") for edge in contract.get("ignore_imports", [])]
-    return (
-        any(inside(module, source) for source in contract["source_modules"])
-        and any(inside(name, target) for target in contract["forbidden_modules"])
-        and not any(module == source and inside(name, target.removesuffix(".**")) for source, target in exceptions)
-    )
+@dataclass
+class Layers:
+    """No package imports one of a layer above it, or beside it in the same layer."""
+
+    levels: dict[str, int]
+
+    def is_breach(self, module: str, name: str) -> bool:
+        mine, theirs = package_of(module, self.levels), package_of(name, self.levels)
+        return mine is not None and theirs is not None and mine != theirs and self.levels[theirs] >= self.levels[mine]
 
 
-def independence_breach(contract: dict[str, list[str]], module: str, name: str) -> bool:
-    """True when `module` and `name` stand in two different packages of the contract."""
-    mine = next((package for package in contract["modules"] if inside(module, package)), None)
-    theirs = next((package for package in contract["modules"] if inside(name, package)), None)
-    return mine is not None and theirs is not None and mine != theirs
+@dataclass
+class Forbidden:
+    """None of the sources imports one of the targets, except where the contract says otherwise."""
+
+    sources: frozenset[str]
+    targets: frozenset[str]
+    exceptions: list[tuple[str, str]]
+
+    def is_breach(self, module: str, name: str) -> bool:
+        return (
+            package_of(module, self.sources) is not None
+            and package_of(name, self.targets) is not None
+            and not any(module == source and inside(name, target) for source, target in self.exceptions)
+        )
 
 
-BREACHES = {"layers": layer_breach, "forbidden": forbidden_breach, "independence": independence_breach}
+@dataclass
+class Independence:
+    """None of the packages imports another one."""
+
+    packages: frozenset[str]
+
+    def is_breach(self, module: str, name: str) -> bool:
+        mine, theirs = package_of(module, self.packages), package_of(name, self.packages)
+        return mine is not None and theirs is not None and mine != theirs
+
+
+def rule_of(contract: dict[str, list[str]]) -> Layers | Forbidden | Independence:
+    match contract["type"]:
+        case "layers":
+            layers = enumerate(reversed(contract["layers"]))
+            container = contract["containers"][0]
+            return Layers({f"{container}.{part.strip(' ()')}": height for height, layer in layers for part in layer.split("|")})
+        case "forbidden":
+            edges = [edge.split(" -> ") for edge in contract.get("ignore_imports", [])]
+            exceptions = [(source, target.removesuffix(".**")) for source, target in edges]
+            return Forbidden(frozenset(contract["source_modules"]), frozenset(contract["forbidden_modules"]), exceptions)
+        case "independence":
+            return Independence(frozenset(contract["modules"]))
+        case kind:
+            raise ValueError(f"a contract of type {kind!r}")
+
+
+RULES = [(contract["name"], rule_of(contract)) for contract in CONTRACTS]
 
 
 def breaches(module: str, text: str) -> list[str]:
-    return [
-        f"{module} imports {name}: {contract['name']}"
-        for name in sorted(imported(module, text))
-        for contract in CONTRACTS
-        if BREACHES[contract["type"]](contract, module, name)
-    ]
+    names = sorted(imported(module, text))
+    return [f"{module} imports {name}: {contract}" for name in names for contract, rule in RULES if rule.is_breach(module, name)]
 
 
 def test_every_source_keeps_the_contracts() -> None:
