@@ -179,6 +179,11 @@ class ConsensusMachine:
         return self._core.append_position
 
     @property
+    def log_recording_id(self) -> int:
+        """The archive's id of the recording that is the log; -1 before there is one."""
+        return self._core.log_recording_id
+
+    @property
     def member_states(self) -> Mapping[int, MemberState]:
         """What each member has told of its log, by id."""
         return {member.member_id: member for member in self._core.members}

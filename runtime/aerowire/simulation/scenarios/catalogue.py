@@ -1,11 +1,15 @@
-"""The scenarios, by name: those of transport, and those of archives."""
+"""The scenarios, by name: those of transport, of archives and of clusters."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
-from aerowire.simulation.scenarios.archives.plan import CHECKSUMS, SEGMENT_ACTS, Act, ArchiveScenario
-from aerowire.simulation.scenarios.plan import CRASHES, Kind, Scenario
+from aerowire.simulation.scenarios.archives.plan import CHECKSUMS, SEGMENT_ACTS, Act, ArchivePlan, ArchiveScenario
+from aerowire.simulation.scenarios.clusters.plan import ClusterPlan, ClusterScenario, Trouble
+from aerowire.simulation.scenarios.plan import CRASHES, Kind, Plan, Scenario
+
+AnyScenario: TypeAlias = Scenario | ArchiveScenario | ClusterScenario
+AnyPlan: TypeAlias = Plan | ArchivePlan | ClusterPlan
 
 EVERYTHING = tuple(Kind)
 # Of all of them: subscribers of different pace, claims that are held, publishers that end in good order, resources that come and go.
@@ -97,4 +101,21 @@ ARCHIVE_SCENARIOS = {
         ),
     )
 }
-ALL_SCENARIOS: dict[str, Scenario | ArchiveScenario] = {**SCENARIOS, **ARCHIVE_SCENARIOS}
+CLUSTER_SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        ClusterScenario(
+            name="clusters",
+            about="one, two, three or five nodes that elect, commit and apply, while processes, hosts and networks fail",
+            sizes=(1, 2, 3, 3, 5),
+            services=(1, 1, 2),
+            loss=(0.0, 0.05),
+            duplicate=(0.0, 0.02),
+            reorder=(0.0, 0.05),
+            latency_ms=(0.01, 2.0),
+            jitter_ms=(0.0, 1.0),
+            kinds=(*2 * (Trouble.KILL_PROCESS, Trouble.KILL_NODE, Trouble.PARTITION, Trouble.ISOLATION, Trouble.SNAPSHOT), *Trouble),
+        ),
+    )
+}
+ALL_SCENARIOS: dict[str, AnyScenario] = {**SCENARIOS, **ARCHIVE_SCENARIOS, **CLUSTER_SCENARIOS}

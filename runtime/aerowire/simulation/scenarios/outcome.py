@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aerowire.simulation.scenarios.archives.plan import ArchivePlan
-    from aerowire.simulation.scenarios.plan import Plan
+    from aerowire.simulation.scenarios.catalogue import AnyPlan
 
 
 class StoppedError(Exception):
@@ -18,7 +17,7 @@ class StoppedError(Exception):
 class Outcome:
     """How a run ended: `failure` says which rule was broken and how, None where none was."""
 
-    plan: Plan | ArchivePlan
+    plan: AnyPlan
     failure: str | None
     steps: int
     simulated_ns: int

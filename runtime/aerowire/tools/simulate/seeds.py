@@ -15,11 +15,15 @@ from aerowire.tools.simulate.code_version import code_version
 from aerowire.tools.simulate.ledger import FAILED, LOST, PASSED, RAISED, Entry
 
 if TYPE_CHECKING:
-    from aerowire.simulation.scenarios.archives.plan import ArchivePlan, ArchiveScenario
+    from typing import TypeAlias
+
     from aerowire.simulation.scenarios.archives.run import ArchiveRun
+    from aerowire.simulation.scenarios.catalogue import AnyPlan, AnyScenario
+    from aerowire.simulation.scenarios.clusters.run import ClusterRun
     from aerowire.simulation.scenarios.outcome import Outcome
-    from aerowire.simulation.scenarios.plan import Plan, Scenario
     from aerowire.simulation.scenarios.run import Run
+
+    AnyRun: TypeAlias = Run | ArchiveRun | ClusterRun
 
 Task = tuple[str, int, bool]
 """A scenario, a seed, and whether to run it twice."""
@@ -27,11 +31,9 @@ Result = tuple[Entry, dict[str, list[str]]]
 """The entry of a seed, and the last events of each host."""
 
 
-def scenario_of(name: str) -> Scenario | ArchiveScenario:
+def scenario_of(name: str) -> AnyScenario:
     """Return a scenario by its name, or a user's own as MODULE:OBJECT, in the working directory or installed. Raises ConfigurationError."""
-    from aerowire.simulation.scenarios.archives.plan import ArchiveScenario
-    from aerowire.simulation.scenarios.catalogue import ALL_SCENARIOS
-    from aerowire.simulation.scenarios.plan import Scenario
+    from aerowire.simulation.scenarios.catalogue import ALL_SCENARIOS, AnyScenario
 
     if ":" not in name:
         if name not in ALL_SCENARIOS:
@@ -45,7 +47,7 @@ def scenario_of(name: str) -> Scenario | ArchiveScenario:
         found = getattr(importlib.import_module(module), attribute)
     except (Exception, SystemExit) as error:  # whatever the module raises
         raise ConfigurationError("the scenario cannot be loaded", where=name, actual=told_of(error)) from None
-    if not isinstance(found, Scenario | ArchiveScenario):
+    if not isinstance(found, AnyScenario):
         raise ConfigurationError("not a scenario", where=name, expected="a Scenario", actual=type(found).__name__)
     return found
 
@@ -59,7 +61,7 @@ class RunRaisedError(Exception):
         self.events = events
 
 
-def plan_of(name: str, seed: int) -> Plan | ArchivePlan:
+def plan_of(name: str, seed: int) -> AnyPlan:
     """Draw the plan of a seed. Raises ConfigurationError for no scenario, RunRaisedError for what a user's own raises."""
     scenario = scenario_of(name)
     try:
@@ -68,20 +70,25 @@ def plan_of(name: str, seed: int) -> Plan | ArchivePlan:
         raise RunRaisedError(told_of(error), {}) from error
 
 
-def run_of(plan: Plan | ArchivePlan, *, stop_at: int | None = None, on_event: Callable[[str], None] | None = None) -> Run | ArchiveRun:
+def run_of(plan: AnyPlan, *, stop_at: int | None = None, on_event: Callable[[str], None] | None = None) -> AnyRun:
     """Return the run of a plan, whose world is made; `stop_at` and `on_event` are as in Run."""
     from aerowire.simulation.scenarios.archives.plan import ArchivePlan
+    from aerowire.simulation.scenarios.clusters.plan import ClusterPlan
 
     if isinstance(plan, ArchivePlan):
         from aerowire.simulation.scenarios.archives.run import ArchiveRun
 
         return ArchiveRun(plan, stop_at=stop_at, on_event=on_event)
+    if isinstance(plan, ClusterPlan):
+        from aerowire.simulation.scenarios.clusters.run import ClusterRun
+
+        return ClusterRun(plan, stop_at=stop_at, on_event=on_event)
     from aerowire.simulation.scenarios.run import Run
 
     return Run(plan, stop_at=stop_at, on_event=on_event)
 
 
-def execute(plan: Plan | ArchivePlan, make: Callable[[Plan | ArchivePlan], Run | ArchiveRun] | None = None) -> Outcome:
+def execute(plan: AnyPlan, make: Callable[[AnyPlan], AnyRun] | None = None) -> Outcome:
     """Run a plan. Raises StoppedError, and RunRaisedError for all else but what interrupts the process."""
     from aerowire.simulation.scenarios.outcome import StoppedError
 
@@ -96,7 +103,7 @@ def execute(plan: Plan | ArchivePlan, make: Callable[[Plan | ArchivePlan], Run |
         raise RunRaisedError(told_of(error), events) from error
 
 
-def fails(plan: Plan | ArchivePlan) -> bool:
+def fails(plan: AnyPlan) -> bool:
     """Run a plan; return whether a rule is broken, or something is raised."""
     try:
         return not execute(plan).is_well
@@ -129,7 +136,7 @@ def run_seed(name: str, seed: int, *, twice: bool = False) -> Result:
     return entry, outcome.events
 
 
-def _without_collector(plan: Plan | ArchivePlan) -> Outcome:
+def _without_collector(plan: AnyPlan) -> Outcome:
     """Run a plan; unreferenced objects live on until its end: that has to make no difference."""
     was_enabled = gc.isenabled()
     gc.disable()

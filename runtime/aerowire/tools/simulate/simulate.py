@@ -17,11 +17,10 @@ from aerowire.tools.arguments import count, count_or_none
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from aerowire.simulation.scenarios.archives.plan import ArchivePlan
-    from aerowire.simulation.scenarios.archives.run import ArchiveRun
-    from aerowire.simulation.scenarios.plan import Kept, Plan
-    from aerowire.simulation.scenarios.run import Run
+    from aerowire.simulation.scenarios.catalogue import AnyPlan
+    from aerowire.simulation.scenarios.plan import Kept
     from aerowire.tools.simulate.ledger import Entry
+    from aerowire.tools.simulate.seeds import AnyRun
 
 SEEDS = (0, 99)
 REPEAT_EVERY = 20
@@ -224,9 +223,9 @@ def _run_one(arguments: argparse.Namespace) -> int:
         plan = plan.only(smaller)
         kept = kept.further(smaller)
     with Trace(arguments.trace) as trace, Capture(arguments.pcap, overwrites=arguments.pcap_overwrite) as capture:
-        made: list[Run | ArchiveRun] = []
+        made: list[AnyRun] = []
 
-        def make(plan: Plan | ArchivePlan) -> Run | ArchiveRun:
+        def make(plan: AnyPlan) -> AnyRun:
             made.append(run_of(plan, stop_at=arguments.stop_at, on_event=trace.event))
             trace.follow(made[0].world.network)
             capture.follow(made[0].world)

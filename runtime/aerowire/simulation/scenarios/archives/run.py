@@ -26,7 +26,7 @@ from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.outcome import Outcome, StoppedError
 from aerowire.simulation.scenarios.plan import MS, SECOND
 from aerowire.simulation.scenarios.violation import ViolationError
-from aerowire.simulation.world import SimulatedWorld
+from aerowire.simulation.scenarios.watched_world import WatchedWorld
 
 if TYPE_CHECKING:
     from aerowire.simulation.archives import SimulatedArchive
@@ -50,23 +50,6 @@ _FORGETTING_NS = 3 * SECOND
 # Of an archive before its death: most operations do with as many.
 _FILE_OPERATIONS_MAX = 16
 _PROGRESS = "once faults have ended everything goes on"
-
-
-class WatchedWorld(SimulatedWorld):
-    """A world that reports each of its steps, by whichever call time passes."""
-
-    def __init__(self, *, seed: int, on_step: Callable[[], None]) -> None:
-        super().__init__(seed=seed)
-        self._on_step = on_step
-
-    def run(self, duration_ns: int, *, until: Callable[[], bool] | None = None) -> bool:
-        """Let time pass, as every world does."""
-
-        def is_over() -> bool:
-            self._on_step()
-            return until is not None and until()
-
-        return super().run(duration_ns, until=is_over)
 
 
 class ArchiveRun:

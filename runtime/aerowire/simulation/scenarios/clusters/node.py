@@ -1,0 +1,201 @@
+"""A node of a simulated cluster: driver, archive, consensus module and services, each a process that is started again when it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from aerowire.base.errors import AerowireError
+from aerowire.cluster.module.consensus_module import ConsensusModule
+from aerowire.cluster.services.container import ClusteredServiceContainer
+from aerowire.simulation.host import AERON_DIR
+from aerowire.simulation.process import ProcessState
+from aerowire.simulation.scenarios.plan import MS
+
+if TYPE_CHECKING:
+    from aerowire.cluster.consensus.machine import ConsensusMachine
+    from aerowire.simulation.archives import SimulatedArchive
+    from aerowire.simulation.host import SimulatedHost
+    from aerowire.simulation.process import Process
+    from aerowire.simulation.scenarios.clusters.service import RegisterService
+
+Note = Callable[[str], object]
+CLUSTER_DIR = "/cluster"
+DRIVER: dict[str, Any] = {
+    "term_buffer_length": "64k",
+    "ipc_term_buffer_length": "64k",
+    "client_liveness_timeout_ns": "2s",
+    "image_liveness_timeout_ns": "1s",
+    "publication_linger_timeout_ns": "100ms",
+}
+MODULE: dict[str, Any] = {
+    "ingress_channel": "aeron:udp?term-length=64k",
+    "egress_channel": "aeron:udp?term-length=64k",
+    "log_channel": "aeron:udp?term-length=64k",
+    "leader_heartbeat_timeout_ns": "1s",
+    "leader_heartbeat_interval_ns": "50ms",
+    "startup_canvass_timeout_ns": "2s",
+    "election_timeout_ns": "250ms",
+    "election_status_interval_ns": "50ms",
+    "session_timeout_ns": "5s",
+    "cluster_dir": CLUSTER_DIR,
+    "environ": {},
+}
+_LOOK_NS = 4 * MS  # how often an agent looks for what comes by streams of its own host
+
+
+class Agent:
+    """A process of a node with something that is launched, then invoked, and may end by itself. Changed by the world, and by `leave`."""
+
+    def __init__(self, host: SimulatedHost, name: str, launch: Callable[..., Any], note: Note) -> None:
+        """`launch` gets the ports and returns what is polled until it is there; `note` keeps an event of the host."""
+        self.running: Any = None
+        self.process: Process = host.new_process(name)
+        self._note = note
+        ports = host.ports_for(self.process)
+        self._clock = ports.clock
+        self._closing: Any = None
+        self._launching = launch(ports=ports)
+        self.process.start(self._work, lambda: self._clock.now_ns() + _LOOK_NS)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process is no more."""
+        return self.process.state is ProcessState.ENDED
+
+    def leave(self) -> None:
+        """End in order."""
+        if self.running is None:
+            self.process.kill()
+        elif self._closing is None:
+            self._closing = self.running.async_close()
+
+    def _work(self) -> int:
+        try:
+            return self._run()
+        except (AerowireError, OSError) as error:
+            self._note(f"{self.process.name} ends: {error}")
+            self.process.kill()
+            return 1
+
+    def _run(self) -> int:
+        if self.running is None:
+            if not self._launching.poll():
+                return 0
+            self.running = self._launching.result()
+            return 1
+        if self._closing is None:
+            work: int = self.running.invoker.invoke()
+            if self.running.has_ended:
+                self._closing = self.running.async_close()
+            return work
+        if not self._closing.poll():
+            return 0
+        self._closing.result()
+        self.process.end()
+        return 1
+
+
+class ClusterNode:
+    """One node. `supervise` starts what has ended; `is_wanted` says whether anything is started at all."""
+
+    def __init__(self, host: SimulatedHost, number: int, members: str, note: Note, *, sync_level: int, services: int) -> None:
+        """`members` are those of the cluster, as its option has them."""
+        self.host = host
+        self.number = number
+        self.is_wanted = True
+        self.module: Agent | None = None
+        self.containers: list[Agent | None] = [None] * services
+        self.services: list[RegisterService | None] = [None] * services
+        self.archive: SimulatedArchive | None = None
+        self.lives = 0  # of the consensus module
+        self._sync_level = sync_level
+        self._members = members
+        self._note = note
+
+    @property
+    def machine(self) -> ConsensusMachine | None:
+        """The consensus machine of the module that runs."""
+        agent = self.module
+        return None if agent is None or agent.running is None or agent.has_ended else agent.running.agent.machine
+
+    @property
+    def commit_position(self) -> int:
+        """The value of the module's counter."""
+        assert self.module is not None
+        return int(self.module.running.agent.member.commit_position)
+
+    def supervise(self, new_service: Callable[[ClusterNode, int], RegisterService]) -> None:
+        """Start what is not there, as far as what it stands on is."""
+        if not self.is_wanted or not self.host.has_power:
+            return
+        host = self.host
+        for number, service in enumerate(self.services):
+            container = self.containers[number]
+            if service is not None and service.is_stuck and container is not None:
+                container.process.kill()
+        if not host.has_driver:
+            for process in host.processes:
+                process.kill()
+            host.start_driver(**DRIVER)
+        if self.archive is None or self.archive.has_ended:
+            self.archive = host.start_archive(
+                segment_file_length="64k",
+                low_storage_space_threshold=0,
+                file_sync_level=self._sync_level,
+                catalog_file_sync_level=self._sync_level,
+            )
+        if self.module is None or self.module.has_ended:
+            self.lives += 1
+            self.module = Agent(host, "module", self._launch_module, self._note)
+        for number, container in enumerate(self.containers):
+            if container is None or container.has_ended:
+                service = self.services[number] = new_service(self, number)
+                self.containers[number] = Agent(host, f"service {number}", self._launcher(service, number), self._note)
+
+    def kill(self) -> None:
+        """End all processes at once."""
+        for process in self.host.processes:
+            process.kill()
+
+    def leave(self) -> None:
+        """End the module and the services in order."""
+        for agent in (*self.containers, self.module):
+            if agent is not None and not agent.has_ended:
+                agent.leave()
+
+    def describe(self) -> str:
+        """Return where it stands."""
+        machine = self.machine
+        services = [None if service is None else service.position for service in self.services]
+        if machine is None:
+            return f"node {self.number}: no module, services at {services}, processes {[one.name for one in self.host.processes]}"
+        state = f"{machine.state.name} {machine.role.name} term {machine.leadership_term_id} at {machine.append_position}"
+        return f"node {self.number}: {state} commit {self.commit_position}, services at {services}"
+
+    def _launch_module(self, ports: Any) -> Any:
+        return ConsensusModule.async_launch(
+            aeron_dir=AERON_DIR,
+            use_agent_invoker=True,
+            ports=ports,
+            cluster_members=self._members,
+            cluster_member_id=self.number,
+            replication_channel=f"aeron:udp?endpoint={self.host.address}:0",
+            service_count=len(self.services),
+            file_sync_level=self._sync_level,
+            **MODULE,
+        )
+
+    def _launcher(self, service: RegisterService, number: int) -> Callable[..., Any]:
+        def launch(ports: Any) -> Any:
+            return ClusteredServiceContainer.async_launch(
+                service,
+                aeron_dir=AERON_DIR,
+                use_agent_invoker=True,
+                ports=ports,
+                cluster_dir=CLUSTER_DIR,
+                service_id=number,
+                environ={},
+            )
+
+        return launch

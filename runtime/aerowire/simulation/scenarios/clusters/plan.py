@@ -1,0 +1,154 @@
+"""What a scenario of clusters is, and the plan that a seed draws from it: nodes, clients, network, and what befalls them when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Self
+
+from aerowire.base.errors import ConfigurationError
+from aerowire.simulation.link_faults import LinkFaults
+from aerowire.simulation.scenarios.draws import Draws
+from aerowire.simulation.scenarios.plan import MS, SECOND, Range
+
+if TYPE_CHECKING:
+    from aerowire.simulation.scenarios.plan import Kept
+
+SIZES = (1, 2, 3, 5)
+CLIENTS_MAX = 10
+DURATION_S_MAX = 600
+
+
+class Trouble(Enum):
+    """Something that befalls a cluster."""
+
+    KILL_PROCESS = "kill of a process"
+    KILL_NODE = "kill of all processes"
+    POWER = "power failure"
+    POWER_OF_ALL = "power failure of all nodes"
+    PARTITION = "partition"
+    ISOLATION = "isolation"
+    PAUSE = "pause of a process"
+    SLOW = "slowness of a process"
+    CLOCK_JUMP = "jump of a wall clock"
+    CLOCK_DRIFT = "drift of a clock"
+    SLOW_DISK = "slow disk"
+    SNAPSHOT = "snapshot"
+    SUSPENSION = "suspension"
+    ROLLING_RESTART = "rolling restart"
+
+
+@dataclass(frozen=True, slots=True)
+class Misfortune:
+    """Something that befalls a node at a time from the start, for a duration. `seed` decides its details."""
+
+    at_ns: int
+    kind: Trouble
+    node: int
+    duration_ns: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} at node {self.node} after {self.at_ns / SECOND:.3f} s for {self.duration_ns / SECOND:.3f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlan:
+    """All that a seed draws from a scenario of clusters. The streams of its parts are its clients, by number."""
+
+    scenario: str
+    seed: int
+    nodes: int
+    services: int
+    sync_level: int
+    duration_ns: int
+    faults: LinkFaults
+    streams: tuple[int, ...]
+    misfortunes: tuple[Misfortune, ...]
+    churners: tuple[int, ...] = ()
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts there are: one of each node, and one of each client."""
+        return self.nodes + len(self.streams)
+
+    @property
+    def habitual_streams(self) -> tuple[int, ...]:
+        """Clients have no habits that could be left out."""
+        return ()
+
+    def only(self, kept: Kept) -> Self:
+        """Return a plan of those parts that are kept."""
+        misfortunes, clients = self.misfortunes, self.streams
+        if kept.misfortunes is not None:
+            misfortunes = tuple(misfortunes[place] for place in kept.misfortunes)
+        if kept.streams is not None:
+            clients = tuple(clients[place] for place in kept.streams)
+        return replace(self, misfortunes=misfortunes, streams=clients)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterScenario:
+    """Ranges that plans of clusters are drawn from.
+
+    A cluster has one of `sizes` nodes, each with one of `services`, and `clients`. `misfortune_s` is the mean time between two of `kinds`,
+    where one that stands twice is twice as likely. Chances of faults are those of a packet, drawn from their range once for a seed. At sync
+    level 0 power is taken from a minority alone, for ever. Raises ConfigurationError.
+    """
+
+    name: str
+    about: str
+    sizes: tuple[int, ...] = SIZES
+    services: tuple[int, ...] = (1,)
+    clients: tuple[int, int] = (1, 3)
+    duration_s: tuple[int, int] = (10, 60)
+    sync_levels: tuple[int, ...] = (0, 1, 2)
+    loss: Range = (0.0, 0.0)
+    duplicate: Range = (0.0, 0.0)
+    reorder: Range = (0.0, 0.0)
+    latency_ms: Range = (0.01, 1.0)
+    jitter_ms: Range = (0.0, 0.0)
+    misfortune_s: Range = (1.0, 10.0)
+    kinds: tuple[Trouble, ...] = tuple(Trouble)
+
+    def __post_init__(self) -> None:
+        for name, most in (("clients", CLIENTS_MAX), ("duration_s", DURATION_S_MAX)):
+            low, high = getattr(self, name)
+            if not 1 <= low <= high <= most:
+                expected = f"two numbers within 1 to {most}, the least first"
+                raise ConfigurationError("not a range of a scenario", where=name, expected=expected, actual=(low, high))
+        for name, known in (("sizes", SIZES), ("sync_levels", (0, 1, 2)), ("services", (1, 2))):
+            values = getattr(self, name)
+            if not values or not set(values) <= set(known):
+                raise ConfigurationError("not what a cluster can have", where=name, expected=f"some of {known}", actual=values)
+        for field in fields(self):
+            if field.type != "Range":
+                continue
+            low, high = getattr(self, field.name)
+            if not 0 <= low <= high:
+                raise ConfigurationError("not a range", where=field.name, expected="two numbers, the least first", actual=(low, high))
+
+    def plan(self, seed: int) -> ClusterPlan:
+        """Draw the plan of a seed."""
+        draws = Draws(self.name, seed)
+        nodes, services = draws.one_of(self.sizes), draws.one_of(self.services)
+        duration_ns = draws.whole(*self.duration_s) * SECOND
+        faults = LinkFaults(
+            loss=draws.between(*self.loss),
+            duplicate=draws.between(*self.duplicate),
+            reorder=draws.between(*self.reorder),
+            latency_ns=int(draws.between(*self.latency_ms) * MS),
+            jitter_ns=int(draws.between(*self.jitter_ms) * MS),
+        )
+        sync_level, clients = draws.one_of(self.sync_levels), tuple(range(draws.whole(*self.clients)))
+        misfortunes = tuple(self._misfortunes(draws, nodes, duration_ns))
+        return ClusterPlan(self.name, seed, nodes, services, sync_level, duration_ns, faults, clients, misfortunes)
+
+    def _misfortunes(self, draws: Draws, nodes: int, duration_ns: int) -> list[Misfortune]:
+        mean_ns = int(draws.between(*self.misfortune_s) * SECOND)
+        found: list[Misfortune] = []
+        at_ns = 0
+        while mean_ns and self.kinds and (at_ns := at_ns + draws.whole(1, 2 * mean_ns)) < duration_ns:
+            lasts_ns = draws.whole(SECOND // 10, 5 * SECOND)
+            found.append(Misfortune(at_ns, draws.one_of(self.kinds), draws.whole(0, nodes - 1), lasts_ns, draws.seed()))
+        return found

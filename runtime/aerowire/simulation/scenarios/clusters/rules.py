@@ -1,0 +1,170 @@
+"""The rules of Raft, looked at from outside: what members say of themselves at each step, and what their disks have."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
+from aerowire.simulation.scenarios.clusters.logs import Entry, MemberLog
+from aerowire.simulation.scenarios.violation import ViolationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerowire.simulation.scenarios.clusters.node import ClusterNode
+
+ELECTION = "Election Safety"
+APPEND_ONLY = "Leader Append-Only"
+MATCHING = "Log Matching"
+COMPLETENESS = "Leader Completeness"
+FORWARD = "commit and term never step back"
+BOUNDED = "nothing is applied beyond the commit"
+QUORUM = "what is committed is in the log of a majority"
+_BEGUN = {ElectionState.LEADER_READY, ElectionState.CLOSED}
+
+
+class _Seen:
+    """What was seen of a node: its highest term, and within one life of its module the term that it leads, its log and its commit."""
+
+    def __init__(self, node: ClusterNode) -> None:
+        self.log = MemberLog(node.host)
+        self.life = 0
+        self.term_id = -1
+        self.stored_term_id = -1
+        self.appended = 0  # at most, ever
+        self.committed = 0  # at most, ever
+        self.led_term_id = -1
+        self.led_position = 0
+        self.is_log_new = True
+
+
+class RaftRules:
+    """The rules over all lives of all nodes. `look` is called at each step, `look_at_logs` now and then.
+
+    `committed` is the highest position that any member has shown as committed.
+    """
+
+    def __init__(self, nodes: Sequence[ClusterNode]) -> None:
+        self.committed = 0
+        self.elections = 0
+        self._nodes = nodes
+        self._seen = [_Seen(node) for node in nodes]
+        self._leaders: dict[int, int] = {}
+        self._entries: dict[tuple[int, int], bytes] = {}  # digests by term and position
+        self._chosen: list[Entry] = []  # entries that are committed
+
+    # -- At each step --------------------------------------------------------------------------------------------------
+
+    def look(self) -> bool:
+        """Look at all members; return whether one has begun to lead a term."""
+        begun = [self._look_at(node, seen) for node, seen in zip(self._nodes, self._seen, strict=True)]
+        return any(begun)
+
+    def check_applied(self, position: int, who: str) -> None:
+        """Check that what is applied may be."""
+        if position > self.committed:
+            self.look()
+        if position > self.committed:
+            raise ViolationError(BOUNDED, f"at most {self.committed}", f"position {position} applied", who)
+
+    def _look_at(self, node: ClusterNode, seen: _Seen) -> bool:
+        machine = node.machine
+        if machine is None:
+            return False
+        who = f"node {node.number}"
+        if seen.life != node.lives:
+            seen.life, seen.led_term_id, seen.is_log_new = node.lives, -1, True
+        if machine.candidate_term_id < seen.term_id or machine.log_leadership_term_id < seen.stored_term_id:
+            expected = f"terms {seen.term_id}, of the log {seen.stored_term_id}, or later ones"
+            raise ViolationError(FORWARD, expected, f"{machine.candidate_term_id}, of the log {machine.log_leadership_term_id}", who)
+        seen.term_id, seen.stored_term_id = machine.candidate_term_id, machine.log_leadership_term_id
+        if machine.append_position < seen.log.end:
+            seen.is_log_new = True
+        seen.appended = max(seen.appended, machine.append_position)
+        self._look_at_commit(node, seen, who, is_closed=machine.state is ElectionState.CLOSED)
+        if machine.role is not ClusterRole.LEADER:
+            seen.led_term_id = -1
+            return False
+        return self._look_at_leader(node, seen, who)
+
+    def _look_at_commit(self, node: ClusterNode, seen: _Seen, who: str, *, is_closed: bool) -> None:
+        commit = node.commit_position
+        if is_closed and commit < seen.committed:
+            raise ViolationError(FORWARD, f"a commit at {seen.committed} or later", commit, who)
+        if commit <= seen.committed:
+            return
+        seen.committed = commit
+        if commit > self.committed:
+            self._check_quorum(commit, who)
+            self.committed = commit
+
+    def _check_quorum(self, commit: int, who: str) -> None:
+        for node, seen in zip(self._nodes, self._seen, strict=True):
+            if (machine := node.machine) is not None:
+                seen.appended = max(seen.appended, machine.append_position)
+        majority = len(self._nodes) // 2 + 1
+        appended = sorted((seen.appended for seen in self._seen), reverse=True)
+        if appended[majority - 1] < commit:
+            raise ViolationError(QUORUM, f"at most {appended[majority - 1]}, as logs end at {appended}", commit, who)
+
+    def _look_at_leader(self, node: ClusterNode, seen: _Seen, who: str) -> bool:
+        machine = node.machine
+        assert machine is not None
+        term_id = machine.leadership_term_id
+        leader = self._leaders.setdefault(term_id, node.number)
+        if leader != node.number:
+            raise ViolationError(ELECTION, f"node {leader} alone as the leader of term {term_id}", "another leader", who)
+        if machine.state not in _BEGUN:
+            return False
+        if seen.led_term_id == term_id:
+            if machine.append_position < seen.led_position:
+                raise ViolationError(APPEND_ONLY, f"a log that ends at {seen.led_position} or later", machine.append_position, who)
+            seen.led_position = machine.append_position
+            return False
+        seen.led_term_id, seen.led_position = term_id, machine.append_position
+        self.elections += 1
+        return True
+
+    # -- What is on the disks ------------------------------------------------------------------------------------------
+
+    def look_at_logs(self) -> None:
+        """Read the logs of all members that run, and compare them."""
+        for node, seen in zip(self._nodes, self._seen, strict=True):
+            machine = node.machine
+            if machine is None or machine.log_recording_id < 0:
+                continue
+            new = seen.log.read(machine.log_recording_id, machine.append_position, anew=seen.is_log_new)
+            seen.is_log_new = False
+            who = f"node {node.number}"
+            for entry in new:
+                if self._entries.setdefault((entry.term_id, entry.end), entry.digest) != entry.digest:
+                    expected = f"one log up to the entry of term {entry.term_id} that ends at {entry.end}"
+                    raise ViolationError(MATCHING, expected, "another one", who)
+        for node, seen in zip(self._nodes, self._seen, strict=True):
+            self._choose(seen, node)
+        for node, seen in zip(self._nodes, self._seen, strict=True):
+            if seen.led_term_id >= 0 and node.machine is not None:
+                self._check_complete(seen, f"node {node.number}, leader of term {seen.led_term_id}")
+
+    def _choose(self, seen: _Seen, node: ClusterNode) -> None:
+        """Take what a member's log has of committed entries that are not known, and compare those that are."""
+        limit = min(seen.committed, seen.log.end)
+        entries = seen.log.entries
+        count = bisect_left(entries, limit + 1, key=lambda entry: entry.end)
+        both = min(count, len(self._chosen))
+        if both and entries[both - 1].digest != self._chosen[both - 1].digest:
+            raise ViolationError(
+                COMPLETENESS, f"the committed log up to {self._chosen[both - 1].end}", "another one", f"node {node.number}"
+            )
+        if count > len(self._chosen):
+            self._chosen += entries[len(self._chosen) : count]
+
+    def _check_complete(self, seen: _Seen, who: str) -> None:
+        """Check that a leader's log has all that is committed."""
+        known, count = seen.log.entries, len(self._chosen)
+        if not count:
+            return
+        if len(known) < count or known[count - 1].digest != self._chosen[count - 1].digest:
+            expected = f"the committed log up to {self._chosen[-1].end}"
+            raise ViolationError(COMPLETENESS, expected, f"one that ends at {seen.log.end}, or differs", who)

@@ -1,0 +1,119 @@
+"""The replicated service: a register, which shows the history each event that it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from aerowire.cluster.services.client_session import ClientSession
+from aerowire.cluster.services.cluster import Cluster
+from aerowire.cluster.services.clustered_service import ClusteredService, LeadershipTerm
+from aerowire.codecs.flyweights.cluster.enums import CloseReason
+from aerowire.simulation.scenarios.clusters.history import Event, History
+from aerowire.simulation.scenarios.clusters.register import Register
+from aerowire.simulation.scenarios.clusters.requests import Operation, Request
+from aerowire.simulation.scenarios.violation import ViolationError
+
+TIMER_MS = 200
+_ATTEMPTS = range(3)
+# The id of a timer or a message has the service in its highest part, then the client, then the number of the request.
+_CLIENT, _SERVICE = 1 << 32, 1 << 56
+
+
+class RegisterService(ClusteredService):
+    """One service in one life of its container. `position` is how far it has applied the log.
+
+    It `is_stuck` when something could not be sent to the consensus module in time: then its process has to end.
+    """
+
+    def __init__(
+        self,
+        service_id: int,
+        history: History,
+        who: str,
+        check: Callable[[int], object],
+        report: Callable[[ViolationError], object],
+    ) -> None:
+        """`check` is called with the position of each event, `report` with what is wrong."""
+        self.position = 0
+        self.is_stuck = False
+        self._service_id = service_id
+        self._history = history
+        self._who = who
+        self._check = check
+        self._report = report
+        self._register = Register()
+        self._cluster: Cluster | None = None
+
+    def snapshot_state(self) -> object:
+        """Return the state, with the position up to which it has come."""
+        return [self.position, self._register.snapshot()]
+
+    def restore_state(self, state: list[object]) -> None:
+        """Take the state of a snapshot."""
+        position, register = state
+        assert isinstance(position, int)
+        assert isinstance(register, list)
+        self._register.restore(register)
+        self.position = position
+        try:
+            self._history.load(position, self._register.digest(), self._who)
+        except ViolationError as violation:
+            self._report(violation)
+
+    def on_start(self, cluster: Cluster, _snapshot_image: object) -> None:
+        """Begin."""
+        self._cluster = cluster
+
+    def on_session_open(self, session: ClientSession, at: int) -> None:
+        """Show it."""
+        self._applied(Event("open", session.id, at, session.response_channel.encode()))
+
+    def on_session_close(self, session: ClientSession, at: int, reason: CloseReason) -> None:
+        """Show it."""
+        self._applied(Event("close", session.id, at, reason.name.encode()))
+
+    def on_new_leadership_term_event(self, term: LeadershipTerm) -> None:
+        """Show it."""
+        self._applied(Event("term", term.leader_member_id, term.timestamp, b"%d" % term.leadership_term_id))
+
+    def on_timer_event(self, correlation_id: int, at: int) -> None:
+        """Append the value of the request that has scheduled it."""
+        self._come_back("timer", correlation_id, at)
+
+    def on_session_message(self, session: ClientSession | None, message: bytes, at: int) -> None:
+        """Execute a request, or append the value of one whose message comes back."""
+        if session is None:
+            self._come_back("service message", int.from_bytes(message, "little"), at)
+            return
+        cluster = self._cluster
+        assert cluster is not None
+        request = Request.decode(message)
+        answer, is_first = self._register.request(request, cluster.log_position)
+        if is_first and request.operation is Operation.RELAY:
+            self._insist(cluster.offer(self._id_of(request).to_bytes(8, "little")) > 0 for _ in _ATTEMPTS)
+        elif is_first and request.operation is Operation.TIMER:
+            self._insist(cluster.schedule_timer(self._id_of(request), at + TIMER_MS) for _ in _ATTEMPTS)
+        self._applied(Event("message", session.id, at, message))
+        if self._service_id == 0:
+            session.offer(answer.encode())
+
+    def _come_back(self, kind: str, correlation_id: int, at: int) -> None:
+        service_id, ours = divmod(correlation_id, _SERVICE)
+        if service_id == self._service_id:
+            self._register.come_back(*divmod(ours, _CLIENT))
+            self._applied(Event(kind, -1, at, ours.to_bytes(8, "little")))
+
+    def _id_of(self, request: Request) -> int:
+        return self._service_id * _SERVICE + request.client * _CLIENT + request.number
+
+    def _insist(self, attempts: Iterable[bool]) -> None:
+        self.is_stuck = self.is_stuck or not any(attempts)
+
+    def _applied(self, event: Event) -> None:
+        assert self._cluster is not None
+        before, self.position = self.position, self._cluster.log_position
+        try:
+            self._check(self.position)
+            self._history.apply(before, self.position, event, self._register.digest(), self._who)
+        except ViolationError as violation:  # which the container would put into its error log
+            self._report(violation)

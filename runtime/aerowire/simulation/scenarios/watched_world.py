@@ -1,0 +1,24 @@
+"""A world whose steps a scenario looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aerowire.simulation.world import SimulatedWorld
+
+
+class WatchedWorld(SimulatedWorld):
+    """A world that reports each of its steps, by whichever call time passes."""
+
+    def __init__(self, *, seed: int, on_step: Callable[[], None]) -> None:
+        super().__init__(seed=seed)
+        self._on_step = on_step
+
+    def run(self, duration_ns: int, *, until: Callable[[], bool] | None = None) -> bool:
+        """Let time pass, as every world does."""
+
+        def is_over() -> bool:
+            self._on_step()
+            return until is not None and until()
+
+        return super().run(duration_ns, until=is_over)
