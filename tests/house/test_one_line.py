@@ -13,6 +13,9 @@ import pytest
 from aerowire.archive.files.mark_file import ArchiveDetails, ArchiveMarkFile
 from aerowire.base.errors import AerowireError
 from aerowire.client import Aeron
+from aerowire.cluster.files.mark_file import ClusterMarkDetails, ClusterMarkFile
+from aerowire.cluster.files.recording_log import RecordingLog
+from aerowire.codecs.flyweights.cluster_mark import ClusterComponentType
 from aerowire.driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import DistinctErrorLog
@@ -29,6 +32,8 @@ HOSTILE = "x\nFORGED 99\r\x1b[2J\x9b2J\x85FORGED\u202e\u2028FORGED[red]"
 ASCII = "x\nFORGED 99\r\x1b[2J[red]"
 SHOWN = r"x\nFORGED 99\r\x1b[2J"
 LONE = os.fsdecode(b"\xff")  # of a file name that is not UTF-8
+
+MEMBERS = "0,h:1,h:2,h:3,h:4,h:5"
 
 # Command line without its directory -> whether the hostile text is in its output.
 COMMANDS: dict[str, list[tuple[list[str], bool]]] = {
@@ -83,16 +88,34 @@ COMMANDS: dict[str, list[tuple[list[str], bool]]] = {
     "archive replicate": [(["aeron:" + HOSTILE, "0"], True)],
     "archive truncate": [(["0", "0"], True)],
     "archive purge": [(["0"], True)],
+    "cluster start": [(["--members", HOSTILE], True), (["--members", MEMBERS, "--service", HOSTILE], True)],
+    "cluster describe": [([], True), (["--json"], True)],
+    "cluster pid": [([], False)],
+    "cluster recovery-plan": [(["0"], True), (["0", "--archive-dir", "/nonexistent/" + HOSTILE], True)],
+    "cluster recording-log": [([], False), (["--json"], False)],
+    "cluster sort-recording-log": [([], False)],
+    "cluster seed-recording-log-from-snapshot": [(["--help"], False)],
+    "cluster errors": [([], True), (["--json"], True)],
+    "cluster list-members": [([], True)],
+    "cluster is-leader": [([], True)],
+    "cluster snapshot": [([], True)],
+    "cluster suspend": [([], True)],
+    "cluster resume": [([], True)],
+    "cluster shutdown": [([], True)],
+    "cluster abort": [([], True)],
+    "cluster invalidate-latest-snapshot": [([], False)],
+    "cluster describe-latest-cm-snapshot": [([], False)],
 }
 WITHOUT_DIRECTORY = ("pcap", "demo", "simulate")
 CASES = [(name, arguments, is_shown) for name, lines in COMMANDS.items() for arguments, is_shown in lines]
 
 
 class Planted(NamedTuple):
-    """A running driver whose directory, counters, errors, losses, logs and events hold hostile text, and an archive's directory alike."""
+    """A running driver whose directory, counters, errors, losses, logs and events hold hostile text; an archive's and a member's directory."""
 
     aeron_dir: str
     archive_dir: str
+    cluster_dir: str
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +145,8 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
             LossReport(memoryview(region)).create(1, 1_000, 7, 8, "aeron:udp?alias=" + HOSTILE, HOSTILE)
         (folder / "publications" / f"7{HOSTILE}.logbuffer").write_bytes(b"no log")
         (folder / "images" / f"7{LONE}.logbuffer").write_bytes(b"no log")
-        yield Planted(aeron_dir, str(plant_archive(tmp_path_factory.mktemp("hostile-archive") / ASCII)))
+        archive = plant_archive(tmp_path_factory.mktemp("hostile-archive") / ASCII)
+        yield Planted(aeron_dir, str(archive), str(plant_member(tmp_path_factory.mktemp("hostile-member") / ASCII)))
 
 
 def plant_archive(directory: Path) -> Path:
@@ -139,6 +163,27 @@ def plant_archive(directory: Path) -> Path:
     return directory
 
 
+def plant_member(directory: Path) -> Path:
+    """Make the directory of a cluster's member with hostile text in its mark file and its error log."""
+    directory.mkdir()
+    details = ClusterMarkDetails(
+        component_type=ClusterComponentType.CONSENSUS_MODULE,
+        archive_stream_id=10,
+        service_stream_id=104,
+        consensus_module_stream_id=105,
+        cluster_id=0,
+        aeron_directory=str(directory / "none"),
+        ingress_channel=HOSTILE,
+    )
+    mark = ClusterMarkFile.create(directory, directory, details, Ports.system(), error_buffer_length=1 << 20)
+    DistinctErrorLog(mark.error_log_buffer).record(HOSTILE, 1_700_000_000_000)
+    mark.close()
+    log = RecordingLog.open(directory, Ports.system().files, create=True)
+    log.append_term(0, 0, 0, 0)
+    log.close()
+    return directory
+
+
 def test_every_command_is_tried() -> None:
     assert set(COMMANDS) == set(_OWN)
 
@@ -147,9 +192,11 @@ def test_every_command_is_tried() -> None:
 def test_text_of_others_forges_no_line(
     planted: Planted, name: str, arguments: list[str], is_shown: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    is_archive = name.startswith("archive ")
-    where = [] if name in WITHOUT_DIRECTORY or is_archive else ["--dir", planted.aeron_dir]
-    arguments = [planted.archive_dir, *arguments] if is_archive else arguments
+    family, _, command = name.partition(" ")
+    directories = {"archive": planted.archive_dir, "cluster": planted.cluster_dir}
+    is_of_family = family in directories and command != "start"
+    where = [] if name in WITHOUT_DIRECTORY or is_of_family else ["--dir", planted.aeron_dir]
+    arguments = [directories[family], *arguments] if is_of_family else arguments
     code: object
     try:
         code = main([*name.split(), *arguments, *where])

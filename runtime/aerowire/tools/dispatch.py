@@ -48,6 +48,27 @@ _ARCHIVE = {
         ("purge", "running.shortening:purge_command"),
     )
 }
+_CLUSTER = {
+    f"cluster {name}": f"aerowire.tools.cluster.{home}"
+    for name, home in (
+        ("describe", "inspection:describe_command"),
+        ("pid", "inspection:pid_command"),
+        ("recovery-plan", "recovery_plan:command"),
+        ("recording-log", "recording_log:recording_log_command"),
+        ("sort-recording-log", "recording_log:sort_command"),
+        ("seed-recording-log-from-snapshot", "recording_log:seed_command"),
+        ("errors", "inspection:errors_command"),
+        ("list-members", "membership:list_members_command"),
+        ("is-leader", "membership:is_leader_command"),
+        ("snapshot", "control:snapshot_command"),
+        ("suspend", "control:suspend_command"),
+        ("resume", "control:resume_command"),
+        ("shutdown", "control:shutdown_command"),
+        ("abort", "control:abort_command"),
+        ("invalidate-latest-snapshot", "recording_log:invalidate_command"),
+        ("describe-latest-cm-snapshot", "snapshot:command"),
+    )
+}
 # Our own subcommands, which need no installation to be found; others come by entry point.
 _OWN: dict[str, str] = {
     "driver": "aerowire.tools.driver.driver:command",
@@ -55,6 +76,7 @@ _OWN: dict[str, str] = {
     "driver idle": "aerowire.tools.driver.driver_idle:command",
     "driver terminate": "aerowire.tools.driver.driver_control:terminate_command",
     "archive start": "aerowire.tools.archive.start:command",
+    "cluster start": "aerowire.tools.cluster.start:command",
     "publish": "aerowire.tools.streams.publish:command",
     "subscribe": "aerowire.tools.streams.subscribe:command",
     "file send": "aerowire.tools.files.file_send:command",
@@ -74,6 +96,7 @@ _OWN: dict[str, str] = {
     "rate": "aerowire.tools.measure.rate:command",
     "pcap": "aerowire.pcap.commands:command",
     **_ARCHIVE,
+    **_CLUSTER,
     "simulate": "aerowire.tools.simulate.simulate:command",
     "demo": "aerowire.tools.demo.demo:command",
 }
