@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.soak.bars import Part, Size
+from tests.support import compiler
 from tests.support.trees import ROOT, copy_tree, execute
 
 NATIVE = Path("generated/aerowire/codecs/native")
@@ -69,7 +70,7 @@ def run(size: Size, scratch: Path) -> str:
     if size is Size.FULL:
         built = execute(tree, "hatch_build.py") or "every stale module compiled"
     else:
-        built = execute(tree, "-m", "tests.soak.spec_rebuild", *changed_accessors(tree)).strip()
+        built = execute(tree, "-m", "tests.soak.spec_rebuild", str(compiler.FOLDER), *changed_accessors(tree)).strip()
     after = probe(tree, "drive", str(scratch / "after.pcapng"))
 
     # The driver follows: its default and its label.
