@@ -111,7 +111,7 @@ CASES = [(name, arguments, is_shown) for name, lines in COMMANDS.items() for arg
 
 
 class Planted(NamedTuple):
-    """A running driver whose directory, counters, errors, losses, logs and events hold hostile text; an archive's and a member's directory."""
+    """A running driver whose files, counters and events hold hostile text, and the directories of an archive and of a member alike."""
 
     aeron_dir: str
     archive_dir: str

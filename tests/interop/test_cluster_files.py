@@ -20,6 +20,7 @@ from aerowire.cluster.files.recording_log import RecordingLog
 from aerowire.codecs.flyweights.recording_log import EntryType
 from aerowire.system.ports import Ports
 from tests.cluster.files.official_text import NODES, output, printed_headers, printed_log, shown
+from tests.interop.cluster.tool_script import Script
 from tests.interop.harness import Java
 from tests.support.snapshots import golden_clusters
 
@@ -31,26 +32,6 @@ CM = -1
 PORTS = Ports.system()
 LONG_ENDPOINT = "standby-of-the-first-member.example.com:8010"
 OPERATIONS = 400
-
-
-class Script:
-    """Commands for the official classes, and what came of each: its output and whether it was refused."""
-
-    def __init__(self, java: Java, folder: Path) -> None:
-        self._java, self._folder = java, folder
-        self._lines: list[str] = []
-
-    def add(self, *words: object) -> int:
-        """Append a command; return its number."""
-        self._lines.append(" ".join(map(str, words)))
-        return len(self._lines) - 1
-
-    def run(self) -> list[tuple[str, bool]]:
-        path = self._folder / "script.txt"
-        path.write_text("\n".join(self._lines) + "\n")
-        text = self._java.run_tool("io.aeron.cluster.ClusterFiles", self._folder, str(path))
-        parts = re.split(r"^== (ok|refused.*)\n", text, flags=re.MULTILINE)
-        return [(said, how != "ok") for said, how in zip(parts[::2], parts[1::2], strict=False)]
 
 
 def copied(golden: Path, directory: Path) -> Path:

@@ -4,12 +4,13 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 
 /**
  * Runs a script on the files of cluster members, with the official classes: {@code SCRIPT}.
  * <p>
- * Each line is a command. {@code tool NAME DIRECTORY} is one of ClusterTool's. {@code log DIRECTORY} opens a recording log, which later
+ * Each line is a command. {@code tool NAME DIRECTORY} is one of ClusterTool's, whose status is printed where it has one. {@code log DIRECTORY} opens a recording log, which later
  * lines change or print. After the output of each line stands {@code == ok} or {@code == refused}.
  */
 public final class ClusterFiles
@@ -40,7 +41,7 @@ public final class ClusterFiles
         switch (words[0])
         {
             case "tool":
-                tool(words[1], new File(words[2]));
+                tool(words);
                 break;
 
             case "log":
@@ -99,9 +100,10 @@ public final class ClusterFiles
         }
     }
 
-    private static void tool(final String name, final File directory)
+    private static void tool(final String[] words)
     {
-        switch (name)
+        final File directory = new File(words[2]);
+        switch (words[1])
         {
             case "describe":
                 ClusterTool.describe(System.out, directory);
@@ -124,8 +126,22 @@ public final class ClusterFiles
                 break;
 
             default:
-                throw new IllegalArgumentException(name);
+                act(words[1], directory, words);
+                break;
         }
+    }
+
+    private static void act(final String name, final File directory, final String[] words)
+    {
+        final ClusterToolCommand command = ClusterTool.commands().get(name);
+        if (null == command)
+        {
+            throw new IllegalArgumentException(name);
+        }
+        final String[] arguments = Arrays.copyOfRange(words, 1, words.length);
+        arguments[0] = words[2];
+        arguments[1] = name;
+        System.out.println("status " + command.action().act(directory, System.out, arguments));
     }
 
     private static long number(final String word)
