@@ -31,8 +31,8 @@ EXCEPTIONS = {
     ),
     "aerowire.aio": (
         "_add_watch", "_aeron", "_changes", "_close_client", "_conductor", "_end", "_ensure_open", "_handle", "_handles", "_images",
-        "_is_released", "_loop", "_messages", "_on_agent_start", "_on_image_gone", "_open_subscription", "_poll", "_raise_failure", "_reason",
-        "_senders", "_too_late", "_until_sent", "_wake", "_watches", "_watching",
+        "_is_released", "_loop", "_messages", "_on_agent_start", "_on_image_gone", "_open_subscription", "_poll", "_raise_failure",
+        "_reason", "_senders", "_too_late", "_until_sent", "_wake", "_watches", "_watching",
     ),
     "aerowire.archive": ("_aeron", "_ask", "_list", "_replicate", "_session", "_steps"),
     # Parts of generated classes, whose other names come from a schema: a field of it may be called anything without an underscore.
