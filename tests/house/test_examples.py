@@ -18,6 +18,7 @@ LAST_LINES = {
     "lost_reply.py": r"asking again: 60 of 60 seeds have all answers",
     "request_reply.py": r"20 answers, the last one: QUESTION 19",
     "batches.py": r"20000 ticks, turnover [\d,]+",
+    "cluster_counter.py": r"20 words, the last answer: be 7",
     "capture_and_read.py": r"[1-9]\d* NAKs, [1-9]\d* frames lost on purpose",
 }
 # Those that need more than the wheel.
@@ -26,6 +27,7 @@ COUNTS = {
     "asyncio_chat.py": "20",
     "request_reply.py": "20",
     "batches.py": "20000",
+    "cluster_counter.py": "20",
     "capture_and_read.py": "500",
     "forwarder.py": "500",
     "lost_reply.py": "60",
