@@ -132,6 +132,8 @@ class MemberActions:
         if position is not None and state is not None:
             member.replicated.uncommitted_states.add(position, member.state)
             self._become(state)
+            if state is ConsensusModuleState.SNAPSHOT:
+                member.services.acks.expect_snapshot(position)
         return position
 
     def _become(self, state: ConsensusModuleState) -> None:
@@ -149,7 +151,7 @@ class MemberActions:
 
     # The log of another leader, or of before
 
-    def on_cluster_action(self, event: ClusterActionRequest, _log_position: int) -> None:
+    def on_cluster_action(self, event: ClusterActionRequest, log_position: int) -> None:
         """Take an action that the log has."""
         if event.leadership_term_id != self._member.leadership_term_id:
             return
@@ -159,6 +161,7 @@ class MemberActions:
             self._become(ConsensusModuleState.ACTIVE)
         elif event.action == ClusterAction.SNAPSHOT and not event.flags:
             self._become(ConsensusModuleState.SNAPSHOT)
+            self._member.services.acks.expect_snapshot(log_position)
             if not self._member.services.acks.service_count:
                 self.on_service_acks()
 
@@ -167,14 +170,18 @@ class MemberActions:
     def on_service_acks(self) -> None:
         """Take a round of acknowledgements, if one is complete and asked for."""
         member, acks = self._member, self._member.services.acks
-        if not acks.is_settled or not acks.is_round_complete:
+        is_snapshot = member.state is ConsensusModuleState.SNAPSHOT and self._taking is None
+        if is_snapshot and not acks.service_count:
+            if member.commit_position >= self._log_position:
+                self._begin_snapshot((), member.commit_position)
+        elif is_snapshot and not acks.is_snapshot_expected:
+            self._taking = Steps("take no snapshot, as services did not read of it", self._skip(), _nothing)
+        elif acks.is_snapshot_next and acks.is_round_complete:
+            round_ = acks.take_snapshot_round()
+            if is_snapshot:
+                self._begin_snapshot(round_, round_[0].log_position)
+        elif not acks.is_settled or not acks.is_round_complete:
             return
-        if member.state is ConsensusModuleState.SNAPSHOT and self._taking is None:
-            position = self._log_position if not acks.service_count else 0
-            if member.commit_position < position:
-                return
-            round_ = acks.take_round() if acks.service_count else ()
-            self._begin_snapshot(round_, round_[0].log_position if round_ else member.commit_position)
         elif member.state is ConsensusModuleState.TERMINATING and acks.service_count:
             (ack, *_) = acks.take_round()
             self._on_services_terminated(ack.log_position)

@@ -57,3 +57,36 @@ def test_without_services_every_log_is_joined() -> None:
     acks.expect_join(0)
     assert acks.is_settled
     assert acks.is_round_complete
+
+
+def test_a_snapshot_of_the_log_that_ended_comes_before_the_next_log_joined() -> None:
+    acks = ServiceAcks(1)
+    acks.expect_snapshot(96)
+    acks.expect_join(128)
+    acks.add(0, Ack(0, 96, 7))
+    acks.settle()
+    assert acks.is_snapshot_next
+    assert not acks.is_settled
+    acks.add(0, Ack(1, 128, -1))
+    assert acks.take_snapshot_round() == (Ack(0, 96, 7),)
+    assert acks.is_settled
+    assert not acks.is_round_complete
+
+
+@pytest.mark.parametrize("joined_at", [96, 128])
+def test_a_snapshot_that_services_did_not_read_of_is_no_longer_asked_for_once_they_have_joined_the_next_log(joined_at: int) -> None:
+    acks = ServiceAcks(1)
+    acks.expect_snapshot(96)
+    acks.expect_join(joined_at)
+    acks.add(0, Ack(0, joined_at, -1))
+    acks.settle()
+    assert acks.is_settled
+    assert not acks.is_snapshot_expected
+
+
+def test_a_snapshot_that_failed_is_still_its_round() -> None:
+    acks = ServiceAcks(1)
+    acks.expect_snapshot(96)
+    acks.add(0, Ack(0, 96, -1))
+    acks.settle()
+    assert acks.is_snapshot_next

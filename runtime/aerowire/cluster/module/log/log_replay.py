@@ -61,10 +61,11 @@ def replay_log(
             role=ClusterRole.FOLLOWER,
             log_channel=channel,
         )
-        while not on_progress() or adapter.position < to_position:
+        while not (may_read := on_progress()) or adapter.position < to_position:
             if adapter.is_image_closed and adapter.position < to_position:
                 raise ConsensusModuleError("unexpected image close when replaying log", where=f"position {adapter.position}")
-            adapter.poll(to_position)
+            if may_read:
+                adapter.poll(to_position)
             yield None
         return ReplayDone(adapter.position)
     finally:
