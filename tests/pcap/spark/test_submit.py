@@ -69,7 +69,7 @@ def test_a_submitted_job_runs_where_it_was_told_unless_it_says_otherwise_and_shi
 ) -> None:
     """Each virtual machine costs seconds: one job has a session on a cluster's executor, as it was told, and one in its own process."""
     said: list[dict[str, object]] = [{}, {"master": "local[2]", "config": {"spark.ui.enabled": "false"}}]
-    quick = f"spark.executor.extraJavaOptions={spark_start.environment()[spark_start.MACHINE_OPTIONS]}"
+    quick = f"spark.executor.extraJavaOptions={' '.join(spark_start.machine_options())}"
     told = ("spark.ui.enabled=true", "spark.ui.port=0", "spark.executor.cores=1", quick)
     settings = ["--master", "local-cluster[1,1,1024]", *(word for setting in told for word in ("--conf", setting))]
     found = submitted(tmp_path, [*settings, "--py-files", str(plain_zip)], *map(repr, said))
