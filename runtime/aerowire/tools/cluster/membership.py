@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from aerowire.tools.cluster.cluster_command import add_command, add_running_command, connect_to_driver, member_of, tell
@@ -71,7 +71,7 @@ class Membership:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for programs."""
-        members = [{name: getattr(one, name) for name in one._MEMBERS} for one in self.active_members]
+        members = [asdict(one) for one in self.active_members]
         leader, member = self.leader_member_id, self.member_id
         return {"current_time_ns": self.current_time_ns, "leader_member_id": leader, "member_id": member, "active_members": members}
 

@@ -22,7 +22,6 @@ _TIMEOUT_S = 10.0
 _LOOK_S = 0.001
 _ROW_LENGTH = 16
 _INT64_MIN = -(1 << 63)
-_FRAME_HEADER_LENGTH, _FRAME_ALIGNMENT = 32, 32
 
 
 def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
@@ -112,6 +111,7 @@ def _record(message: bytes, image: Image, *, is_last: bool) -> dict[str, Any]:
 
     from aerowire.codecs.flyweights.base import align
     from aerowire.codecs.flyweights.cluster.dispatch import decode
+    from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderDecoder
 
     decoded: Any = decode(message)
     values: dict[str, Any] = {
@@ -121,8 +121,8 @@ def _record(message: bytes, image: Image, *, is_last: bool) -> dict[str, Any]:
     }
     found: dict[str, Any] = {"type": type(decoded).__name__, **values, "bytes": message.hex()}
     if is_last:
-        begin = image.position - align(_FRAME_HEADER_LENGTH + len(message), _FRAME_ALIGNMENT)
-        found["offset"] = begin % image.term_buffer_length + _FRAME_HEADER_LENGTH
+        begin = image.position - align(DataHeaderDecoder.ENCODED_LENGTH + len(message), FRAME_ALIGNMENT)
+        found["offset"] = begin % image.term_buffer_length + DataHeaderDecoder.ENCODED_LENGTH
     return found
 
 
