@@ -18,6 +18,7 @@ from aerowire.cluster.module.cluster_counters import async_add_recovery_state
 from aerowire.cluster.module.log.log_replay import await_image, session_id_of
 from aerowire.cluster.module.node_services.service_acks import FAILED_ID
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
+from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
     from aerowire.archive.client.descriptors import RecordingDescriptor
@@ -61,6 +62,7 @@ def recover(core: ModuleCore, acks: ServiceAcks, load_snapshot: LoadSnapshot) ->
     finally:
         if not core.aeron.is_closed:
             counter.close()
+    _check_clients(core, client_ids)
     return Recovered(plan, _facts(core, plan), client_ids)
 
 
@@ -113,6 +115,15 @@ def _await_services(acks: ServiceAcks, log_position: int) -> Generator[None, Non
         if ack.log_position != log_position:
             raise ConsensusModuleError("service recovered elsewhere", where=f"serviceId={service_id}", expected=log_position, actual=ack)
     return tuple(ack.relevant_id for ack in found)
+
+
+def _check_clients(core: ModuleCore, client_ids: tuple[int, ...]) -> None:
+    """Raise ConsensusModuleError where a service has ended since it recovered: from here on the end of its client is told."""
+    counters = core.aeron.counters_reader.for_each()
+    alive = {info.registration_id for info in counters if info.type_id == CounterType.CLIENT_HEARTBEAT}
+    for service_id, client_id in enumerate(client_ids):
+        if client_id not in alive:
+            raise ConsensusModuleError("a service has ended while the others recovered", where=f"serviceId={service_id}", actual=client_id)
 
 
 def _facts(core: ModuleCore, plan: RecoveryPlan) -> RecoveryFacts:
