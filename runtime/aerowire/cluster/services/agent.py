@@ -248,8 +248,9 @@ class ClusteredServiceAgent(Agent):
             return 0
         if self._closing is None:
             self._closing = self._close_streams()
-        if self._closing.poll():
-            self._finish()
+        if not self._closing.poll():
+            return 0
+        self._finish()
         return 1
 
     def _finish(self) -> None:
