@@ -69,7 +69,12 @@ class SimulatedArchive:
             return self._finish(self._closing)
         if self._archive is None:
             return self._look()
-        done = self._archive.invoker.invoke()
+        try:
+            done = self._archive.invoker.invoke()
+        except AerowireError as error:  # it stood still for so long that its driver has dropped it
+            self.failure = error
+            self._process.kill()
+            return 1
         if self._archive.has_ended:
             self._closing = self._archive.async_close()
         return done

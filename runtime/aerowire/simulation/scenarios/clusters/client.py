@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from aerowire.simulation.scenarios.clusters.history import History
 
 _ANSWER_NS = SECOND  # after which a request is sent again
-_LOOK_NS = 5 * MS
-_REST_MS = (5, 150)
+_LOOK_NS = 20 * MS
+_REST_MS = (20, 400)
 _OPERATIONS = (*4 * (Operation.APPEND,), Operation.READ, Operation.RELAY, Operation.TIMER)
 
 
@@ -68,7 +68,8 @@ class RegisterClient:
 
     def next_deadline_ns(self) -> int:
         """Return when it looks again."""
-        return self._clock.now_ns() + _LOOK_NS
+        now_ns = self._clock.now_ns()
+        return max(now_ns + MS, min(self._next_ns, now_ns + _LOOK_NS)) if self._request is None else now_ns + _LOOK_NS
 
     def _options(self) -> dict[str, Any]:
         return {

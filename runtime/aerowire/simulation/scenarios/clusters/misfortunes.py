@@ -143,12 +143,13 @@ class ClusterMisfortunes:
             self._world.network.heal(partition)
 
     def _toggle(self, toggle: ClusterControlToggle) -> None:
-        """Turn the control toggle of each leader whose toggle is in the middle."""
+        """Turn the control toggle of each leader where it may be turned."""
         for node in self._nodes:
             machine = node.machine
             if machine is None or machine.state is not ElectionState.CLOSED or machine.role is not ClusterRole.LEADER:
                 continue
             assert node.module is not None
             core = node.module.running.agent.core
-            if core.counter_value(CounterType.CLUSTER_CONTROL_TOGGLE) == ClusterControlToggle.NEUTRAL:
+            suspended = {ClusterControlToggle.SUSPEND} if toggle is ClusterControlToggle.RESUME else set()
+            if core.counter_value(CounterType.CLUSTER_CONTROL_TOGGLE) in {ClusterControlToggle.NEUTRAL, *suspended}:
                 core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, toggle)

@@ -10,7 +10,7 @@ from aerowire.cluster.module.consensus_module import ConsensusModule
 from aerowire.cluster.services.container import ClusteredServiceContainer
 from aerowire.simulation.host import AERON_DIR
 from aerowire.simulation.process import ProcessState
-from aerowire.simulation.scenarios.plan import MS
+from aerowire.simulation.scenarios.plan import MS, SECOND
 
 if TYPE_CHECKING:
     from aerowire.cluster.consensus.machine import ConsensusMachine
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from aerowire.simulation.host import SimulatedHost
     from aerowire.simulation.process import Process
     from aerowire.simulation.scenarios.clusters.service import RegisterService
+    from aerowire.simulation.scenarios.draws import Draws
 
 Note = Callable[[str], object]
 CLUSTER_DIR = "/cluster"
@@ -41,7 +42,10 @@ MODULE: dict[str, Any] = {
     "cluster_dir": CLUSTER_DIR,
     "environ": {},
 }
-_LOOK_NS = 4 * MS  # how often an agent looks for what comes by streams of its own host
+# Without one a frame that was written in part, as the archive died, is taken for a whole one, and the log is another one from there.
+_CHECKSUM = "org.agrona.checksum.Crc32c"
+_RESTART_NS = 3 * SECOND  # at most, from the end of a process to the next
+_LOOK_NS = 10 * MS  # how often an agent looks for what comes by streams of its own host
 
 
 class Agent:
@@ -99,8 +103,8 @@ class Agent:
 class ClusterNode:
     """One node. `supervise` starts what has ended; `is_wanted` says whether anything is started at all."""
 
-    def __init__(self, host: SimulatedHost, number: int, members: str, note: Note, *, sync_level: int, services: int) -> None:
-        """`members` are those of the cluster, as its option has them."""
+    def __init__(self, host: SimulatedHost, number: int, members: str, note: Note, draws: Draws, *, sync_level: int, services: int) -> None:
+        """`members` are those of the cluster, as its option has them; `draws` say how long what has ended stays away."""
         self.host = host
         self.number = number
         self.is_wanted = True
@@ -112,6 +116,8 @@ class ClusterNode:
         self._sync_level = sync_level
         self._members = members
         self._note = note
+        self._draws = draws
+        self._restarts_ns: dict[str, int] = {}  # of what has ended, by name
 
     @property
     def machine(self) -> ConsensusMachine | None:
@@ -138,18 +144,20 @@ class ClusterNode:
             for process in host.processes:
                 process.kill()
             host.start_driver(**DRIVER)
-        if self.archive is None or self.archive.has_ended:
+        if self._is_due("archive", self.archive):
             self.archive = host.start_archive(
                 segment_file_length="64k",
                 low_storage_space_threshold=0,
                 file_sync_level=self._sync_level,
                 catalog_file_sync_level=self._sync_level,
+                record_checksum=_CHECKSUM,
+                replay_checksum=_CHECKSUM,
             )
-        if self.module is None or self.module.has_ended:
+        if self._is_due("module", self.module):
             self.lives += 1
             self.module = Agent(host, "module", self._launch_module, self._note)
         for number, container in enumerate(self.containers):
-            if container is None or container.has_ended:
+            if self._is_due(f"service {number}", container):
                 service = self.services[number] = new_service(self, number)
                 self.containers[number] = Agent(host, f"service {number}", self._launcher(service, number), self._note)
 
@@ -172,6 +180,18 @@ class ClusterNode:
             return f"node {self.number}: no module, services at {services}, processes {[one.name for one in self.host.processes]}"
         state = f"{machine.state.name} {machine.role.name} term {machine.leadership_term_id} at {machine.append_position}"
         return f"node {self.number}: {state} commit {self.commit_position}, services at {services}"
+
+    def _is_due(self, name: str, last: Agent | SimulatedArchive | None) -> bool:
+        """Return whether something is to be started: it has never been, or has ended a while ago."""
+        if last is None:
+            return True
+        if not last.has_ended:
+            return False
+        now_ns = self.host.clock.now_ns()
+        if now_ns < self._restarts_ns.setdefault(name, now_ns + self._draws.whole(0, _RESTART_NS)):
+            return False
+        del self._restarts_ns[name]
+        return True
 
     def _launch_module(self, ports: Any) -> Any:
         return ConsensusModule.async_launch(

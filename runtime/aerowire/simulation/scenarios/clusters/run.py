@@ -15,6 +15,7 @@ from aerowire.simulation.scenarios.clusters.misfortunes import ClusterMisfortune
 from aerowire.simulation.scenarios.clusters.node import DRIVER, ClusterNode
 from aerowire.simulation.scenarios.clusters.rules import RaftRules
 from aerowire.simulation.scenarios.clusters.service import RegisterService
+from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.outcome import Outcome, StoppedError
 from aerowire.simulation.scenarios.plan import MS, SECOND
 from aerowire.simulation.scenarios.violation import ViolationError
@@ -51,7 +52,9 @@ class ClusterRun:
         self._endpoints = ",".join(f"{number}={host.address}:9001" for number, host in enumerate(hosts))
         options = {"sync_level": plan.sync_level, "services": plan.services}
         self.nodes = [
-            ClusterNode(host, number, members, partial(self.world.events.note, host.address), **options)
+            ClusterNode(
+                host, number, members, partial(self.world.events.note, host.address), Draws(f"restarts of {number}", plan.seed), **options
+            )
             for number, host in enumerate(hosts)
         ]
         self.rules = RaftRules(self.nodes)
