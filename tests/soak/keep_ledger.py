@@ -1,4 +1,4 @@
-"""Keep the ledger of a whole run of simulated worlds in the repository: python -m tests.soak.keep_ledger seeds|simulated-archive.
+"""Keep the ledger of a whole run of simulated worlds in the repository: python -m tests.soak.keep_ledger BAR.
 
 Takes the entries that the bar has made with the code as it is, which has to be that of a commit, and refuses where a seed is missing or has
 failed: then the bar has to be run first, and goes on where it was.
@@ -16,13 +16,14 @@ from pathlib import Path
 from aerowire.simulation.scenarios.catalogue import SCENARIOS
 from aerowire.tools.simulate.code_version import code_version
 from aerowire.tools.simulate.ledger import PASSED, Entry, Ledger
-from tests.soak import seeds, simulated_archive
+from tests.soak import seeds, simulated_archive, simulated_cluster
 
 HERE = Path(__file__).parent
 # Bar -> what it writes, what is kept, and how many seeds each of its scenarios has.
 BARS = {
     "seeds": (seeds.LEDGER, HERE / "seeds.jsonl", dict.fromkeys(SCENARIOS, seeds.SEEDS)),
     "simulated-archive": (simulated_archive.LEDGER, HERE / "archive_seeds.jsonl", simulated_archive.SEEDS),
+    "simulated-cluster": (simulated_cluster.LEDGER, HERE / "cluster_seeds.jsonl", simulated_cluster.SEEDS),
 }
 
 

@@ -12,7 +12,7 @@ Numbers = tuple[int, ...]
 
 
 class Divisible(Protocol):
-    """A plan, of transport or of archives."""
+    """A plan, of transport, archives or clusters."""
 
     @property
     def misfortunes(self) -> tuple[object, ...]: ...

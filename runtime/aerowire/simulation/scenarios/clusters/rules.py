@@ -78,7 +78,9 @@ class RaftRules:
         if machine.candidate_term_id < seen.term_id or machine.log_leadership_term_id < seen.stored_term_id:
             expected = f"terms {seen.term_id}, of the log {seen.stored_term_id}, or later ones"
             raise ViolationError(FORWARD, expected, f"{machine.candidate_term_id}, of the log {machine.log_leadership_term_id}", who)
-        seen.term_id, seen.stored_term_id = machine.candidate_term_id, machine.log_leadership_term_id
+        seen.term_id = machine.candidate_term_id
+        if machine.log_recording_id >= 0:  # before that no term is stored
+            seen.stored_term_id = machine.log_leadership_term_id
         if machine.append_position < seen.log.end:
             seen.is_log_new = True
         seen.appended = max(seen.appended, machine.append_position)
