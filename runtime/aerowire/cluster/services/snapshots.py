@@ -84,17 +84,7 @@ class Snapshots:
             recording = describe_recording_counter(counters, counter_id)
             if recording is None:
                 raise ClusterSnapshotError("the recording of a snapshot has stopped at once", where=channel, expected="an active recording")
-            details = SnapshotDetails(
-                type_id=SERVICE_SNAPSHOT_TYPE_ID,
-                log_position=log_position,
-                leadership_term_id=leadership_term_id,
-                time_unit=core.time_unit if core.time_unit is not None else ClusterTimeUnit.MILLIS,
-                app_version=context.app_version,
-            )
-            records = [session.record for session in self._sessions.all]
-            yield from write_messages(publication, encode_service_snapshot(details, records))
-            archive.check_for_error_response()
-            yield from core.calls.take_snapshot(publication, details)
+            yield from self.write(publication, log_position, leadership_term_id, archive.check_for_error_response)
             while counters.value(counter_id) < publication.position:
                 archive.check_for_error_response()
                 if not is_recording_active(counters, counter_id, recording.recording_id):
@@ -105,6 +95,23 @@ class Snapshots:
                     )
                 yield None
             return recording.recording_id
+
+    def write(
+        self, publication: ExclusivePublication, log_position: int, leadership_term_id: int, check: Callable[[], object]
+    ) -> Generator[None, None, None]:
+        """Write the sessions of clients, then the service's state; `check` raises what the archive reports."""
+        core = self._core
+        details = SnapshotDetails(
+            type_id=SERVICE_SNAPSHOT_TYPE_ID,
+            log_position=log_position,
+            leadership_term_id=leadership_term_id,
+            time_unit=core.time_unit if core.time_unit is not None else ClusterTimeUnit.MILLIS,
+            app_version=core.context.app_version,
+        )
+        records = [session.record for session in self._sessions.all]
+        yield from write_messages(publication, encode_service_snapshot(details, records))
+        check()
+        yield from core.calls.take_snapshot(publication, details)
 
     def _measure(self, duration_ns: int) -> None:
         counters = self._core.counters
@@ -132,12 +139,16 @@ class Snapshots:
             )
             opened.callback(subscription.close)
             image = yield from _await_image(subscription, session_id, archive.check_for_error_response)
-            records = SnapshotRecords(SERVICE_SNAPSHOT_TYPE_ID, where)
-            yield from read_records(image, records, partial(self._add_session, where), archive.check_for_error_response)
-            assert records.details is not None
-            check_app_version(core, records.details.app_version, "a snapshot")
-            core.time_unit = records.details.time_unit
-            yield from core.calls.start(self._cluster, image, archive.check_for_error_response)
+            yield from self.read(image, where, archive.check_for_error_response)
+
+    def read(self, image: Image, where: str, check: Callable[[], object]) -> Generator[None, None, None]:
+        """Read the sessions of clients, then start the service with its state; `where` names the stream in errors."""
+        core, records = self._core, SnapshotRecords(SERVICE_SNAPSHOT_TYPE_ID, where)
+        yield from read_records(image, records, partial(self._add_session, where), check)
+        assert records.details is not None
+        check_app_version(core, records.details.app_version, "a snapshot")
+        core.time_unit = records.details.time_unit
+        yield from core.calls.start(self._cluster, image, check)
 
     def _add_session(self, where: str, template_id: int, message: bytes) -> None:
         record = decode_client_session(template_id, message, where)
