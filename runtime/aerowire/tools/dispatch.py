@@ -54,6 +54,7 @@ _CLUSTER = {
         ("describe", "inspection:describe_command"),
         ("pid", "inspection:pid_command"),
         ("recovery-plan", "recovery_plan:command"),
+        ("replay-check", "replay_check:command"),
         ("recording-log", "recording_log:recording_log_command"),
         ("sort-recording-log", "recording_log:sort_command"),
         ("seed-recording-log-from-snapshot", "recording_log:seed_command"),
