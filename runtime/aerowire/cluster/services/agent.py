@@ -106,6 +106,8 @@ class ClusteredServiceAgent(Agent):
             return 1
         except Exception as error:
             self.core.errors.record(error)
+            if self.core.aeron.is_closed:  # each cycle would fail until the next tick
+                self._end(ContainerTermination("the client of the driver has ended"))
             return 1
         except BaseException as error:
             self._end(ContainerTermination(f"{type(error).__name__} in the service"))
