@@ -99,7 +99,9 @@ class Member:
         self.services.client_ids = frozenset(recovered.client_ids)
         self._counter_handler = core.aeron.add_unavailable_counter_handler(self._on_unavailable_counter)
         core.set_counter(CounterType.CLUSTER_COMMIT_POSITION, recovered.facts.log_position)
-        self._set_leadership_term_id(recovered.plan.last_leadership_term_id)
+        # Of what is replayed: actions of the snapshot's term are behind it, before the log tells of a later one.
+        snapshots = recovered.plan.snapshots
+        self._set_leadership_term_id(snapshots[0].leadership_term_id if snapshots else NULL_VALUE)
 
     def do_work(self, now_ns: int) -> int:
         """Do what is the member's own in a cycle; return how much that was."""
