@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from aerowire.archive.files.segments import segment_path
+from aerowire.archive.files.segments import list_segments, segment_path
 from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.recordings.geometry import aligned_frame_length, term_base_position
@@ -60,6 +60,17 @@ def recorded_frames(
             return
         if position < segment + entry.segment_length:
             return
+
+
+def recorded_end(files: FilePort, directory: Path, entry: RecordingEntry) -> int:
+    """Return where a recording ends, or the frames that are written of one whose archive has not told: it runs, or has died."""
+    if not entry.is_active:
+        return entry.stop_position
+    last = max(list_segments(files, directory).get(entry.recording_id, [entry.start_position]))
+    end = max(entry.start_position, last)
+    for frame in recorded_frames(files, directory, entry, end):
+        end = frame.position if isinstance(frame, FramesBroken) else frame.next_position
+    return end
 
 
 def _frames_in(file: OpenFile, entry: RecordingEntry, segment: int, position: int) -> Iterator[RecordedFrame | FramesBroken]:

@@ -16,7 +16,6 @@ from aerowire.tools.terminal.flyweight_text import camel_case
 if TYPE_CHECKING:
     from aerowire.cluster.files.recovery_plan import Log, RecordingExtent, RecoveryPlan
     from aerowire.cluster.files.snapshot_sets import Snapshot
-    from aerowire.recordings.catalog_entry import RecordingEntry
 
 
 def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
@@ -104,27 +103,15 @@ def _extent(arguments: argparse.Namespace, recording_id: int) -> RecordingExtent
 
 def _extent_in(directory: Path, recording_id: int) -> RecordingExtent:
     from aerowire.archive.files.offline_catalog import OfflineCatalog
+    from aerowire.archive.files.recorded_frames import recorded_end
 
     with OfflineCatalog(system_files(), directory) as catalog:
         entry = catalog.entry(recording_id)
     return _Extent(
         start_position=entry.start_position,
-        stop_position=_recorded_end(directory, entry) if entry.is_active else entry.stop_position,
+        stop_position=recorded_end(system_files(), directory, entry),
         initial_term_id=entry.initial_term_id,
         term_buffer_length=entry.term_buffer_length,
         mtu_length=entry.mtu_length,
         session_id=entry.session_id,
     )
-
-
-def _recorded_end(directory: Path, entry: RecordingEntry) -> int:
-    """Return where the frames of a recording end whose archive has not told: it runs, or has died."""
-    from aerowire.archive.files.recorded_frames import FramesBroken, recorded_frames
-    from aerowire.archive.files.segments import list_segments
-
-    files = system_files()
-    last = max(list_segments(files, directory).get(entry.recording_id, [entry.start_position]))
-    end = max(entry.start_position, last)
-    for frame in recorded_frames(files, directory, entry, end):
-        end = frame.position if isinstance(frame, FramesBroken) else frame.next_position
-    return end
