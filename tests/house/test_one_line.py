@@ -92,6 +92,7 @@ COMMANDS: dict[str, list[tuple[list[str], bool]]] = {
     "cluster describe": [([], True), (["--json"], True)],
     "cluster pid": [([], False)],
     "cluster recovery-plan": [(["0"], True), (["0", "--archive-dir", "/nonexistent/" + HOSTILE], True)],
+    "cluster replay-check": [(["/nonexistent/" + HOSTILE], True)],
     "cluster recording-log": [([], False), (["--json"], False)],
     "cluster sort-recording-log": [([], False)],
     "cluster seed-recording-log-from-snapshot": [(["--help"], False)],

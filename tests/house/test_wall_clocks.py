@@ -19,6 +19,7 @@ CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "sleep
 # Files that may, or a name in one of them: why.
 EXCEPTIONS = {
     "aio/test_watcher.py": "threads race for microseconds around a sleep of the watcher",
+    "cluster/replay/replayed_services.py": "services that read a clock are to be found by it",
     "conformance/injector.py": "the faults are delays, which the cases measure",
     "conformance/test_wire.py": "the kernel's time stamps are compared with the clock",
     "driver/test_media_driver.py:test_a_controllable_idle_strategy_parks_until_it_is_told": "counts cycles of a thread in a time",

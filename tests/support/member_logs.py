@@ -16,7 +16,6 @@ from aerowire.codecs.flyweights.cluster.messages.timer_event import TimerEvent
 from aerowire.system.file_system import FileSystem
 from tests.support.recordings import RecordingWriter, write_catalog
 
-LOG_RECORDING_ID = 0
 ACTION_LENGTH = 96  # of a snapshot's action in the log, with its frame
 
 
@@ -33,7 +32,7 @@ class MemberLogWriter:
     def __post_init__(self) -> None:
         self.archive_dir.mkdir(parents=True)
         self.cluster_dir.mkdir()
-        self.recordings.append(RecordingWriter(self.archive_dir, LOG_RECORDING_ID, start=self.start, stream_id=100))
+        self.recordings.append(RecordingWriter(self.archive_dir, start=self.start, stream_id=100))
 
     @property
     def archive_dir(self) -> Path:
@@ -45,7 +44,7 @@ class MemberLogWriter:
 
     @property
     def log(self) -> RecordingWriter:
-        return self.recordings[LOG_RECORDING_ID]
+        return self.recordings[0]
 
     def tick(self) -> int:
         self.time += 1
@@ -114,7 +113,7 @@ class MemberLogWriter:
         """Write catalog and recording.log. The log is left as an archive leaves it that has died: without an end."""
         write_catalog(self.archive_dir, self.recordings)
         log = RecordingLog.open(self.cluster_dir, FileSystem(), create=True)
-        log.append_term(LOG_RECORDING_ID, 0, 0, 1_000_000)
+        log.append_term(self.log.recording_id, 0, 0, 1_000_000)
         for recording_id, position, timestamp in self.snapshots:
             log.append_snapshot(recording_id, 0, 0, position, timestamp, 0)
             log.append_snapshot(recording_id, 0, 0, position, timestamp, -1)

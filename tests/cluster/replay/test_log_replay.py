@@ -83,7 +83,7 @@ def member_log(writer: MemberLogWriter) -> MemberLog:
 
 
 def replay(log: MemberLog, service: str = SOUND, **options: Any) -> list[ReplayedMessage]:
-    return list(LogReplay(log, service, Ports.system()).run(options.get("snapshot")))
+    return list(LogReplay(log, service, Ports.system()).run(options.get("snapshot"), log.end_position))
 
 
 def state(log_position: int, words: dict[str, int], sessions: list[ClientSessionRecord]) -> list[bytes]:
@@ -199,6 +199,15 @@ def test_what_is_behind_the_end_of_the_last_term_is_not_replayed(writer: MemberL
     recording_log.close()
     log = open_member_log(FileSystem(), writer.cluster_dir, writer.archive_dir, 0)
     assert (log.end_position, log.committed_position) == (end, end)
+    assert [one.position for one in replay(log)][-2:] == [end, end]
+
+
+def test_what_is_recorded_after_the_log_was_opened_is_not_replayed(writer: MemberLogWriter) -> None:
+    writer.message(1, b"a")
+    log = member_log(writer)
+    end = writer.log.position
+    writer.message(1, b"later")
+    assert (log.end_position, log.committed_position) == (end, 0)
     assert [one.position for one in replay(log)][-2:] == [end, end]
 
 

@@ -36,7 +36,7 @@ def check(service: str, node: Path, *more: str) -> int:
 def test_a_deterministic_service_passes(node: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert check("Sound", node) == 0
     assert capfd.readouterr().out.splitlines() == [
-        "log: recording 0, replayed from its beginning; known to be committed up to 0",
+        "log: recording 0, replayed from its beginning to 864, known to be committed to 0",
         "9 messages, and the state at the end: both replays are the same",
     ]
 

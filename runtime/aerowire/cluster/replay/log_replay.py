@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from aerowire.base.errors import ClusterServiceError
@@ -18,6 +19,7 @@ from aerowire.cluster.services.log_events import LogEvents
 from aerowire.cluster.services.operations import Operations
 from aerowire.cluster.services.service_idle import ServiceIdleStrategy
 from aerowire.cluster.services.snapshots import Snapshots
+from aerowire.codecs.flyweights.cluster.header import HEADER
 from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest, ClusterActionRequestDecoder
 from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent, NewLeadershipTermEventDecoder
 from aerowire.codecs.flyweights.cluster.messages.session_close_event import SessionCloseEvent, SessionCloseEventDecoder
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 # Steps, or idle rounds, in which nothing is noted, after which nothing more is expected of a service: all that it can wait for is there.
 _ROUNDS_MAX: Final = 100_000
 _FRAGMENT_LIMIT: Final = 1000
-_HEADER_LENGTH: Final = 8
+_TEMPLATE_ID_INDEX: Final = 1  # of the numbers in a message header
 # What a message is called where the log ends: the state there is compared by a snapshot.
 END_OF_LOG: Final = "end of the log"
 _KINDS: dict[int, Any] = {
@@ -124,8 +126,10 @@ class LogReplay:
         self._events = LogEvents(core, self._adapter, self._sessions, cluster, self._snapshots, self._begin)
         self._operation: Generator[Any, Any, Any] | None = None
 
-    def run(self, snapshot: RecordingLogEntry | None) -> Iterator[ReplayedMessage]:
+    def run(self, snapshot: RecordingLogEntry | None, end_position: int) -> Iterator[ReplayedMessage]:
         """Yield each message from a snapshot on, or from the beginning of the log, with what the service did; last the end of the log.
+
+        The end is told, and not that of the recording now: the member may run.
 
         Raises what `on_start` raises, ClusterServiceError, ArchiveFileError.
         """
@@ -137,7 +141,7 @@ class LogReplay:
         self._operations.take_role(ClusterRole.LEADER)
         self._operations.is_service_active = True
         position = start
-        for message in self._log.messages(start):
+        for message in self._log.messages(start, end_position):
             position = message.position
             self._deliver(memory, message)
             if message.data:
@@ -191,13 +195,11 @@ class LogReplay:
                 )
 
     def _replayed(self, message: LogMessage) -> ReplayedMessage:
-        template_id = int.from_bytes(message.data[2:4], "little")
+        template_id = HEADER.unpack(memoryview(message.data), 0)[_TEMPLATE_ID_INDEX] if len(message.data) >= HEADER.size else -1
         kind, event = _KINDS.get(template_id), None
-        if kind is not None and len(message.data) >= _HEADER_LENGTH:
-            try:
+        if kind is not None:
+            with suppress(SbeError):  # noted as an error that the log adapter has raised
                 event = kind.decode(message.data)
-            except SbeError:
-                event = None  # the adapter has said so
         template = f"template {template_id}" if kind is None else kind.__name__
         session_id, correlation_id = getattr(event, "cluster_session_id", None), getattr(event, "correlation_id", None)
         return ReplayedMessage(message.position, template, session_id, correlation_id, self._taken())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.archive.files.offline_catalog import OfflineCatalog
-from aerowire.archive.files.recorded_frames import FramesBroken, RecordedFrame, recorded_frames
+from aerowire.archive.files.recorded_frames import FramesBroken, RecordedFrame, recorded_end, recorded_frames
 from aerowire.base.errors import ArchiveFileError, ClusterServiceError
 from aerowire.cluster.files.recording_log import RecordingLog
 from aerowire.cluster.files.recording_log_entry import NULL_VALUE
@@ -36,14 +36,14 @@ class LogMessage(NamedTuple):
 class MemberLog:
     """What the files tell of a member's log. Read it by `open_member_log`.
 
-    `recording` has the messages, up to `end_position` if that is known; up to `committed_position` the files tell that they are committed.
-    `snapshots` are the valid ones of one service, by ascending position.
+    `recording` has the messages up to `end_position`: the end of the last term, or what was recorded when the files were read. Up to
+    `committed_position` they tell that it is committed. `snapshots` are the valid ones of one service, by ascending position.
     """
 
     files: FilePort
     archive_dir: Path
     recording: RecordingEntry
-    end_position: int | None
+    end_position: int
     committed_position: int
     snapshots: tuple[RecordingLogEntry, ...]
 
@@ -73,10 +73,10 @@ class MemberLog:
             )
         return self.snapshots[-1]
 
-    def messages(self, start_position: int) -> Iterator[LogMessage]:
-        """Yield the messages from a position on, at which one begins. Raises ArchiveFileError."""
+    def messages(self, start_position: int, end_position: int) -> Iterator[LogMessage]:
+        """Yield the messages from a position on, at which one begins, to another. Raises ArchiveFileError."""
         for message in _messages(self.files, self.archive_dir, self.recording, start_position):
-            if self.end_position is not None and message.position > self.end_position:
+            if message.position > end_position:
                 return
             yield message
 
@@ -102,11 +102,12 @@ def open_member_log(files: FilePort, cluster_dir: Path, archive_dir: Path, servi
         raise ClusterServiceError("there is no log to replay", where=log.path, expected="an entry of a term", actual="none")
     ends = [one.log_position for one in log.entries if one.is_valid_term and one.log_position != NULL_VALUE]
     snapshots = [one for one in log.entries if one.is_valid_snapshot and one.service_id == service_id]
+    recording = _entry(files, archive_dir, last.recording_id)
     return MemberLog(
         files=files,
         archive_dir=archive_dir,
-        recording=_entry(files, archive_dir, last.recording_id),
-        end_position=None if last.log_position == NULL_VALUE else last.log_position,
+        recording=recording,
+        end_position=recorded_end(files, archive_dir, recording) if last.log_position == NULL_VALUE else last.log_position,
         committed_position=max([last.term_base_log_position, *ends, *(one.log_position for one in snapshots)]),
         snapshots=tuple(sorted(snapshots, key=lambda one: one.log_position)),
     )

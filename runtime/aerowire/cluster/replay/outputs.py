@@ -9,7 +9,7 @@ from aerowire.base.errors import ServiceCallError
 from aerowire.cluster.services.session_header import SESSION_HEADER_LENGTH
 from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeader
-from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderDecoder
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, MAX_MESSAGE_LENGTH_TERM_SHIFT, DataHeaderDecoder
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -24,7 +24,6 @@ ERROR: Final = "error raised"
 
 _MTU: Final = 1408
 _TERM_LENGTH: Final = 64 << 20
-_MESSAGE_LENGTH_MAX: Final = 16 << 20
 
 
 class Output(NamedTuple):
@@ -96,7 +95,7 @@ class NotedPublication:
     term_buffer_length = _TERM_LENGTH
     mtu_length = _MTU
     max_payload_length = _MTU - DataHeaderDecoder.ENCODED_LENGTH
-    max_message_length = min(_TERM_LENGTH // 8, _MESSAGE_LENGTH_MAX)
+    max_message_length = _TERM_LENGTH >> MAX_MESSAGE_LENGTH_TERM_SHIFT
 
     def __init__(self, channel: str, stream_id: int, on_message: Callable[[bytes], object]) -> None:
         self.channel = channel

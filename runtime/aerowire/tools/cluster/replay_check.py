@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     log = open_member_log(system_files(), directory, archive_dir, arguments.service_id)
     snapshot = _start(log, arguments)
     with _progress(log) as progress:
-        findings = _compare(log, _tasks(arguments, directory, archive_dir, snapshot), progress)
+        findings = _compare(log, _tasks(arguments, log, snapshot), progress)
     if arguments.json:
         show_json(_as_object(log, snapshot, findings))
     else:
@@ -139,7 +139,7 @@ def _start(log: MemberLog, arguments: argparse.Namespace) -> RecordingLogEntry |
     return found
 
 
-def _tasks(arguments: argparse.Namespace, directory: Path, archive_dir: Path, snapshot: RecordingLogEntry | None) -> list[tuple[str, str]]:
+def _tasks(arguments: argparse.Namespace, log: MemberLog, snapshot: RecordingLogEntry | None) -> list[tuple[str, str]]:
     """Return the hash seed and the encoded task of each process."""
     from aerowire.tools.cluster.replay_process import ReplayTask
 
@@ -149,10 +149,11 @@ def _tasks(arguments: argparse.Namespace, directory: Path, archive_dir: Path, sn
             ReplayTask(
                 service=arguments.service,
                 service_id=arguments.service_id,
-                member_id=_member_id(directory),
-                cluster_dir=str(directory),
-                archive_dir=str(archive_dir),
+                member_id=_member_id(Path(arguments.directory)),
+                cluster_dir=arguments.directory,
+                archive_dir=str(log.archive_dir),
                 snapshot=None if snapshot is None else snapshot.recording_id,
+                end_position=log.end_position,
                 clock_shift_s=shift,
                 ballast=ballast,
             ).encode(),
@@ -261,9 +262,8 @@ def _progress(log: MemberLog) -> Iterator[Callable[[int], object]]:
 
     from aerowire.tools.terminal.progress import Bars
 
-    end = log.end_position if log.end_position is not None or log.recording.is_active else log.recording.stop_position
     with Bars(TextColumn("{task.description}"), BarColumn(), DownloadColumn()) as bars:
-        task = bars.add_task("replaying twice", total=end)
+        task = bars.add_task("replaying twice", total=log.end_position)
         yield lambda position: bars.update(task, completed=position)
 
 
@@ -271,7 +271,10 @@ def _as_text(log: MemberLog, snapshot: RecordingLogEntry | None, findings: _Find
     from aerowire.base.text import printable
 
     start = "its beginning" if snapshot is None else f"the snapshot at {snapshot.log_position} (recording {snapshot.recording_id})"
-    lines = [f"log: recording {log.recording.recording_id}, replayed from {start}; known to be committed up to {log.committed_position}"]
+    lines = [
+        f"log: recording {log.recording.recording_id}, replayed from {start} to {log.end_position}, "
+        f"known to be committed to {log.committed_position}"
+    ]
     for one in findings.snapshots:
         where = f"snapshot at {one.log_position} (recording {one.recording_id})"
         if one.index is None:
@@ -332,6 +335,7 @@ def _as_object(log: MemberLog, snapshot: RecordingLogEntry | None, findings: _Fi
         "messages": findings.messages,
         "recording_id": log.recording.recording_id,
         "from_snapshot": None if snapshot is None else {"log_position": snapshot.log_position, "recording_id": snapshot.recording_id},
+        "end_position": log.end_position,
         "committed_position": log.committed_position,
         "difference": None
         if difference is None

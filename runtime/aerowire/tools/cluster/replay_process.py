@@ -34,6 +34,7 @@ class ReplayTask:
     cluster_dir: str
     archive_dir: str
     snapshot: int | None
+    end_position: int
     clock_shift_s: int
     ballast: int
 
@@ -93,7 +94,7 @@ def _replay(task: ReplayTask) -> Iterator[ReplayedMessage]:
     ports = Ports.system()
     log = open_member_log(ports.files, Path(task.cluster_dir), Path(task.archive_dir), task.service_id)
     snapshot = next((one for one in log.snapshots if one.recording_id == task.snapshot), None)
-    yield from LogReplay(log, task.service, ports, service_id=task.service_id, member_id=task.member_id).run(snapshot)
+    yield from LogReplay(log, task.service, ports, service_id=task.service_id, member_id=task.member_id).run(snapshot, task.end_position)
     ballast.clear()
 
 
