@@ -6,6 +6,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.base.errors import FileError
+from aerowire.codecs.flyweights.archive_files import SEGMENT_LENGTH_MIN
 from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent, NewLeadershipTermEventDecoder
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.recordings.geometry import aligned_frame_length
@@ -15,7 +16,7 @@ from aerowire.simulation.host import ARCHIVE_DIR
 if TYPE_CHECKING:
     from aerowire.simulation.host import SimulatedHost
 
-SEGMENT_LENGTH = 64 * 1024
+SEGMENT_LENGTH = SEGMENT_LENGTH_MIN  # so that a log has several
 _HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
 _EVENT_HEAD = NewLeadershipTermEvent(
     leadership_term_id=0,
