@@ -31,9 +31,9 @@ def list_members_command(subparsers: Subparsers[argparse.ArgumentParser]) -> Non
         subparsers,
         "list-members",
         run_list_members,
-        purpose="ask a running member who leads, and how far the log of each member goes",
-        description="Ask a running member for the members of its cluster. A leader knows up to where each one's log goes, and when it "
-        "has said so; a follower knows that of itself.",
+        purpose="ask a running member which one leads, and the leader how far each log goes",
+        description="Ask a running member for the members of its cluster, and which one leads. Only the leader knows how far the log of "
+        "each one goes, and when it has said so.",
         done="shown",
         finding="the member has not answered in time",
     )
