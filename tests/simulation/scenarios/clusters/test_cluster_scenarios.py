@@ -14,10 +14,12 @@ from aerowire.simulation.scenarios.outcome import StoppedError
 from aerowire.simulation.scenarios.plan import Kept
 
 CLUSTERS = CLUSTER_SCENARIOS["clusters"]
-SHORT = dataclasses.replace(CLUSTERS, name="short clusters", duration_s=(3, 5), clients=(1, 1), misfortune_s=(0.5, 2.0))
+SHORT = dataclasses.replace(CLUSTERS, name="hunt", duration_s=(5, 15), clients=(1, 1), misfortune_s=(0.5, 2.0))
+# A container whose client the driver had dropped, or whose driver stood still, worked without end.
+FOUND = (2034, 2093)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", FOUND)
 def test_rules_are_kept(seed: int) -> None:
     outcome = ClusterRun(SHORT.plan(seed)).execute()
     assert outcome.is_well, f"seed {seed}: {outcome.failure}"
@@ -25,8 +27,7 @@ def test_rules_are_kept(seed: int) -> None:
 
 
 def test_a_seed_makes_the_same_world_twice() -> None:
-    plan = dataclasses.replace(SHORT.plan(3), nodes=3)
-    first, second = (ClusterRun(plan).execute() for _ in range(2))
+    first, second = (ClusterRun(SHORT.plan(2093)).execute() for _ in range(2))
     assert (first.digest, first.steps, first.messages) == (second.digest, second.steps, second.messages)
 
 

@@ -6,7 +6,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.base.errors import FileError
-from aerowire.codecs.flyweights.archive_files import SEGMENT_LENGTH_MIN
 from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent, NewLeadershipTermEventDecoder
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.recordings.geometry import aligned_frame_length
@@ -16,7 +15,7 @@ from aerowire.simulation.host import ARCHIVE_DIR
 if TYPE_CHECKING:
     from aerowire.simulation.host import SimulatedHost
 
-SEGMENT_LENGTH = SEGMENT_LENGTH_MIN  # so that a log has several
+SEGMENT_OF_LOG = 64 * 1024  # as nodes have it
 _HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
 _EVENT_HEAD = NewLeadershipTermEvent(
     leadership_term_id=0,
@@ -64,10 +63,10 @@ class MemberLog:
         known = len(self.entries)
         position = self.end
         while position < end:
-            segment = position - position % SEGMENT_LENGTH
+            segment = position - position % SEGMENT_OF_LOG
             try:
                 with self._host.files.open(f"{ARCHIVE_DIR}/{segment_name(recording_id, segment)}") as file:
-                    data = file.read(0, SEGMENT_LENGTH)
+                    data = file.read(0, SEGMENT_OF_LOG)
             except FileError:
                 break
             if (found := self._read_segment(data, segment, position, end)) == position:
@@ -77,7 +76,7 @@ class MemberLog:
 
     def _read_segment(self, data: bytes, segment: int, position: int, end: int) -> int:
         term_id, digest = (self.entries[-1].term_id, self.entries[-1].digest) if self.entries else (-1, b"")
-        while position < min(end, segment + SEGMENT_LENGTH):
+        while position < min(end, segment + SEGMENT_OF_LOG):
             offset = position - segment
             header = DataHeaderDecoder(data[offset : offset + _HEADER_LENGTH])
             if header.frame_length < _HEADER_LENGTH:

@@ -10,6 +10,7 @@ from aerowire.cluster.module.consensus_module import ConsensusModule
 from aerowire.cluster.services.container import ClusteredServiceContainer
 from aerowire.simulation.host import AERON_DIR
 from aerowire.simulation.process import ProcessState
+from aerowire.simulation.scenarios.clusters.logs import SEGMENT_OF_LOG
 from aerowire.simulation.scenarios.plan import MS, SECOND
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class ClusterNode:
             host.start_driver(**DRIVER)
         if self._is_due("archive", self.archive):
             self.archive = host.start_archive(
-                segment_file_length="64k",
+                segment_file_length=SEGMENT_OF_LOG,
                 low_storage_space_threshold=0,
                 file_sync_level=self._sync_level,
                 catalog_file_sync_level=self._sync_level,

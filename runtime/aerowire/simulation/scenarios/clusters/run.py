@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from functools import partial
 from heapq import heappop, heappush
+from io import StringIO
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -71,9 +73,10 @@ class ClusterRun:
         """Run the plan to its end, or to the first rule that is broken. Raises StoppedError."""
         failure = None
         try:
-            self._start()
-            self._let_happen()
-            self._recover()
+            with redirect_stderr(StringIO()):  # what drivers and clients say of those that have died
+                self._start()
+                self._let_happen()
+                self._recover()
         except ViolationError as violation:
             failure = f"step {self.world.steps}, {self.world.events.elapsed_ns / SECOND:.6f} s: {violation}"
         outcome = Outcome(
