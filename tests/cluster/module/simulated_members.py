@@ -6,6 +6,7 @@ from typing import Any
 
 from aerowire.client import Aeron
 from aerowire.cluster.module.consensus_module import ConsensusModule
+from aerowire.cluster.module.log.log_publisher import Appended
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 from aerowire.ipc.error_log import read_errors
 from aerowire.simulation.host import AERON_DIR, SimulatedHost
@@ -26,6 +27,7 @@ class SimulatedMember:
         self.member_id = member_id
         self.module: ConsensusModule | None = None
         self.service: ScriptedService | None = None
+        self.appended: list[Appended] = []
         self._options = {**OPTIONS, "cluster_members": members, "cluster_member_id": member_id, "cluster_dir": "/cluster", "environ": {}}
         self._options["replication_channel"] = f"aeron:udp?endpoint={host.address}:0"
 
@@ -62,11 +64,11 @@ class SimulatedMember:
         return self._is_in_term(ClusterRole.FOLLOWER)
 
     def append(self, number: int) -> bool:
-        """Append a message to the log of this leader."""
+        """Append a message to the log of this leader, if there is room for it; its result is in `appended` later."""
         assert self.module is not None
         publisher = self.module.agent.member.log_publisher
         header = bytes.fromhex("180001006f001100") + bytes(24)
-        return publisher is not None and publisher.append(header, b"message %d" % number) is not None
+        return publisher is not None and publisher.append(header + b"message %d" % number, self.appended.append)
 
     def __repr__(self) -> str:
         machine = None if self.module is None else self.module.agent.machine

@@ -10,6 +10,7 @@ import pytest
 from aerowire.base.errors import ActiveClusterError, ClosedError
 from aerowire.cluster.files.member_directory import describe_member
 from aerowire.cluster.module.consensus_module import ConsensusModule
+from aerowire.cluster.module.log.log_publisher import Appended
 from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeader
 from aerowire.codecs.flyweights.cnc import ClusterControlToggle, ClusterRole, ConsensusModuleState, ElectionState
@@ -43,9 +44,11 @@ class Cluster:
         assert effects is not None
         publisher = effects._log_publisher
         header = SessionMessageHeader(leadership_term_id=0, cluster_session_id=1, timestamp=0).encode()
+        results: list[Appended] = []
         for number in range(count):
-            run(self.nodes, lambda: publisher.append(header, b"message %d" % number) is not None)  # noqa: B023 called at once
-        return publisher.position
+            run(self.nodes, lambda: publisher.append(header + b"message %d" % number, results.append))  # noqa: B023 called at once
+        run(self.nodes, lambda: len(results) == count)
+        return results[-1].position
 
     def run_until_read(self, nodes: list[Node], position: int) -> None:
         """Let all work until the services of nodes have read the log up to a position."""

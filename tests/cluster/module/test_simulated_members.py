@@ -22,12 +22,11 @@ def elected(members: Sequence[SimulatedMember]) -> SimulatedMember | None:
 
 def append(world: SimulatedWorld, leader: SimulatedMember) -> int:
     """Append messages to a leader's log; return the position behind them."""
+    leader.appended.clear()
     for number in range(MESSAGES):
         assert world.run(SECOND, until=lambda: leader.append(number)), leader  # noqa: B023 called at once
-    assert leader.module is not None
-    publisher = leader.module.agent.member.log_publisher
-    assert publisher is not None
-    return publisher.position
+    assert world.run(SECOND, until=lambda: len(leader.appended) == MESSAGES), leader
+    return leader.appended[-1].position
 
 
 def have_read(members: Sequence[SimulatedMember], position: int) -> bool:

@@ -34,13 +34,19 @@ class Log:
         self.room = room
         self.entries: list[tuple[int, int, bytes]] = []
 
-    def append(self, cluster_session_id: int, payload: memoryview) -> int:
+    def append(self, cluster_session_id: int, payload: memoryview) -> bool:
         if not self.room:
-            return -2
+            return False
         self.room -= 1
-        position = 64 * (len(self.entries) + 1)
-        self.entries.append((position, cluster_session_id, bytes(payload)))
-        return position
+        self.entries.append((64 * (len(self.entries) + 1), cluster_session_id, bytes(payload)))
+        return True
+
+    def poll(self, tracker: PendingServiceMessageTracker) -> int:
+        """Append what a tracker has, and tell it the positions; return how many messages there were."""
+        count = tracker.poll(self.append)
+        for position, _, _ in self.entries[len(self.entries) - count :]:
+            tracker.on_appended(position)
+        return count
 
 
 def record(next_number: int, log_number: int, capacity: int = 0, messages: tuple[bytes, ...] = ()) -> PendingMessagesRecord:
@@ -71,10 +77,10 @@ def test_a_leader_appends_messages_in_order_with_their_numbers_and_without_their
     tracker, log = PendingServiceMessageTracker(2), Log()
     for text in (b"one", b"two"):
         assert tracker.enqueue_message(message(text, 2))
-    assert tracker.poll(log.append) == 2
+    assert log.poll(tracker) == 2
     base = first_service_session_id(2)
     assert log.entries == [(64, base + 1, b"one"), (128, base + 2, b"two")]
-    assert tracker.poll(log.append) == 0
+    assert log.poll(tracker) == 0
     assert tracker.next_service_session_id == base + 3
 
 
@@ -82,9 +88,9 @@ def test_a_poll_appends_20_messages_and_stops_where_there_is_no_room() -> None:
     tracker, log = PendingServiceMessageTracker(0), Log(room=25)
     for _ in range(30):
         tracker.enqueue_message(message())
-    assert [tracker.poll(log.append), tracker.poll(log.append), tracker.poll(log.append)] == [20, 5, 0]
+    assert [log.poll(tracker), log.poll(tracker), log.poll(tracker)] == [20, 5, 0]
     log.room = 9
-    assert tracker.poll(log.append) == 5
+    assert log.poll(tracker) == 5
     assert [entry[1] - BASE for entry in log.entries] == list(range(1, 31))
 
 
@@ -92,7 +98,7 @@ def test_messages_stay_until_they_are_committed() -> None:
     tracker, log = PendingServiceMessageTracker(0), Log()
     for _ in range(3):
         tracker.enqueue_message(message())
-    tracker.poll(log.append)
+    log.poll(tracker)
     tracker.sweep_leader_messages(127)
     assert tracker.log_service_session_id == BASE + 1
     assert [header_of(data) for data in tracker.messages()] == [(BASE + 2, 128), (BASE + 3, 192)]
@@ -104,14 +110,44 @@ def test_uncommitted_messages_wait_again_when_the_leader_loses_its_role() -> Non
     tracker, log = PendingServiceMessageTracker(0), Log(room=3)
     for text in (b"a", b"b", b"c", b"d"):
         tracker.enqueue_message(message(text))
-    tracker.poll(log.append)
+    log.poll(tracker)
     tracker.restore_uncommitted_messages(64)
     assert tracker.log_service_session_id == BASE + 1
     assert [header_of(data) for data in tracker.messages()] == [(BASE + number, NOT_APPENDED) for number in (2, 3, 4)]
     tracker.sweep_follower_messages(BASE + 2)
     log = Log()
-    tracker.poll(log.append)
+    log.poll(tracker)
     assert log.entries == [(64, BASE + 3, b"c"), (128, BASE + 4, b"d")]
+
+
+def test_messages_whose_append_has_no_result_yet_stay_in_order_and_are_not_appended_again() -> None:
+    tracker, log = PendingServiceMessageTracker(0), Log()
+    for text in (b"a", b"b"):
+        tracker.enqueue_message(message(text))
+    assert tracker.poll(log.append) == 2
+    tracker.enqueue_message(message(b"c"))
+    tracker.on_appended(64)
+    tracker.sweep_leader_messages(1_000)
+    assert tracker.log_service_session_id == BASE + 1
+    assert [header_of(data) for data in tracker.messages()] == [(BASE + 2, NOT_APPENDED), (BASE + 3, NOT_APPENDED)]
+    assert tracker.poll(log.append) == 1
+    assert [payload for _, _, payload in log.entries] == [b"a", b"b", b"c"]
+    assert tracker.record().next_service_session_id == BASE + 4
+
+
+def test_messages_whose_append_is_refused_wait_again_in_order_at_the_end_of_the_term() -> None:
+    tracker, log = PendingServiceMessageTracker(0), Log()
+    for text in (b"a", b"b", b"c"):
+        tracker.enqueue_message(message(text))
+    tracker.poll(log.append)
+    tracker.on_appended(64)
+    tracker.on_append_refused()
+    tracker.on_append_refused()
+    assert tracker.poll(log.append) == 0
+    tracker.restore_uncommitted_messages(64)
+    log = Log()
+    log.poll(tracker)
+    assert log.entries == [(64, BASE + 2, b"b"), (128, BASE + 3, b"c")]
 
 
 def test_a_follower_does_not_keep_what_the_log_has_already() -> None:
@@ -129,7 +165,7 @@ def test_the_state_of_a_snapshot_is_loaded_and_goes_on() -> None:
     leader, log = PendingServiceMessageTracker(1), Log(room=2)
     for text in (b"a", b"b", b"c"):
         leader.enqueue_message(message(text, 1))
-    leader.poll(log.append)
+    log.poll(leader)
     leader.sweep_leader_messages(64)
     stored = list(leader.messages())
     base = first_service_session_id(1)
@@ -139,7 +175,7 @@ def test_the_state_of_a_snapshot_is_loaded_and_goes_on() -> None:
     tracker.load(leader.record())
     assert tracker.size == leader.size == 2 * 48
     log = Log()
-    assert tracker.poll(log.append) == 2
+    assert log.poll(tracker) == 2
     assert log.entries == [(64, base + 2, b"b"), (128, base + 3, b"c")]
 
 
@@ -192,7 +228,7 @@ class Twin:
     def poll(self) -> None:
         self._log.room = room = self._random.randrange(5)
         begin = len(self._log.entries)
-        count = self.tracker.poll(self._log.append)
+        count = self._log.poll(self.tracker)
         appended = sum(position != NOT_APPENDED for _, position in self._queue)
         assert count == min(room, len(self._queue) - appended)
         for index, (position, number, _) in enumerate(self._log.entries[begin:], appended):
@@ -252,7 +288,7 @@ def test_each_message_is_in_the_log_once_whoever_leads() -> None:
             trackers[member].enqueue_message(message(b"%d" % sent[member]))
         elif draw < 0.7:
             log.room = random.randrange(6)
-            trackers[leader].poll(log.append)
+            log.poll(trackers[leader])
         elif draw < 0.95:
             commit = random.randrange(commit, len(log.entries) + 1)
             trackers[leader].sweep_leader_messages(64 * commit)
@@ -269,7 +305,7 @@ def test_each_message_is_in_the_log_once_whoever_leads() -> None:
         for number in range(sent[other] + 1, longest + 1):
             trackers[other].enqueue_message(message(b"%d" % number))
     log.room = longest
-    while trackers[leader].poll(log.append):
+    while log.poll(trackers[leader]):
         pass
     assert longest > 300
     assert [int(payload) for _, _, payload in log.entries] == list(range(1, longest + 1))

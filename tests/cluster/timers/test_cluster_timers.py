@@ -24,12 +24,19 @@ class Log:
         self.room = room
         self.events: list[int] = []
 
-    def append(self, correlation_id: int) -> int:
+    def append(self, correlation_id: int) -> bool:
         if not self.room:
-            return -2
+            return False
         self.room -= 1
         self.events.append(correlation_id)
-        return 64 * len(self.events)
+        return True
+
+    def poll(self, timers: ClusterTimers, now: int) -> int:
+        """Append the events of expired timers, and tell their positions; return how many there were."""
+        count = timers.poll(now)
+        for number in range(len(self.events) - count, len(self.events)):
+            timers.on_appended(64 * (number + 1))
+        return count
 
 
 @pytest.fixture(params=[wheel, PriorityHeapTimerService], ids=["wheel", "heap"])
@@ -38,9 +45,9 @@ def timers(request: pytest.FixtureRequest) -> tuple[ClusterTimers, Log]:
     return ClusterTimers(request.param, log.append), log
 
 
-def expire(timers: ClusterTimers, now: int) -> None:
+def expire(timers: ClusterTimers, log: Log, now: int) -> None:
     while (deadline := timers.next_deadline()) is not None and deadline <= now:
-        timers.poll(now)
+        log.poll(timers, now)
 
 
 def test_a_leader_appends_expired_timers(timers: tuple[ClusterTimers, Log]) -> None:
@@ -48,7 +55,7 @@ def test_a_leader_appends_expired_timers(timers: tuple[ClusterTimers, Log]) -> N
     for correlation_id, deadline in ((1, 30), (2, 10), (3, 20)):
         member.on_schedule_timer(correlation_id, deadline)
     member.on_cancel_timer(3)
-    expire(member, 30)
+    expire(member, log, 30)
     assert log.events == [2, 1]
     assert member.snapshot() == ()
 
@@ -57,23 +64,37 @@ def test_a_timer_for_whose_event_there_is_no_room_stays(timers: tuple[ClusterTim
     member, log = timers
     member.on_schedule_timer(1, 10)
     log.room = 0
-    assert [member.poll(20) for _ in range(4)] == [0, 0, 0, 0]
+    assert [log.poll(member, 20) for _ in range(4)] == [0, 0, 0, 0]
     assert member.snapshot() == ((1, 10),)
     log.room = 1
-    expire(member, 20)
+    expire(member, log, 20)
     assert log.events == [1]
 
 
 def test_timers_that_the_log_does_not_have_are_due_again(timers: tuple[ClusterTimers, Log]) -> None:
-    member, _ = timers
+    member, log = timers
     for correlation_id in range(3):
         member.on_schedule_timer(correlation_id, 10 * correlation_id)
-    expire(member, 30)
+    expire(member, log, 30)
     member.on_commit_position(64)
     member.end_term(128)
     assert member.snapshot() == ((2, 0),)
     member.end_term(0)
     assert member.snapshot() == ((2, 0),)
+
+
+def test_timers_whose_events_are_refused_are_due_again_when_the_term_ends(timers: tuple[ClusterTimers, Log]) -> None:
+    member, _ = timers
+    for correlation_id in range(3):
+        member.on_schedule_timer(correlation_id, 10)
+    assert sum(member.poll(30) for _ in range(5)) == 3
+    member.on_appended(64)
+    member.on_append_refused()
+    member.on_append_refused()
+    member.on_commit_position(64)
+    assert member.snapshot() == ()
+    member.end_term(64)
+    assert sorted(member.snapshot()) == [(1, 0), (2, 0)]
 
 
 def test_a_follower_removes_timers_that_the_log_has(timers: tuple[ClusterTimers, Log]) -> None:
@@ -98,7 +119,7 @@ def test_timers_of_a_snapshot_go_on(timers: tuple[ClusterTimers, Log]) -> None:
     member, log = timers
     member.load([(1, 10), (2, 5)])
     member.current_time(1_000)
-    expire(member, 1_200)
+    expire(member, log, 1_200)
     assert sorted(log.events) == [1, 2]
 
 
@@ -118,7 +139,7 @@ def test_each_timer_is_in_the_log_once_whoever_leads() -> None:
             scheduled[member] += 1
         elif draw < 0.7:
             log.room = random.randrange(4)
-            members[leader].poll(now)
+            log.poll(members[leader], now)
         elif draw < 0.97 or step > 5_000:
             commit = random.randrange(commit, len(log.events) + 1)
             members[leader].on_commit_position(64 * commit)
@@ -137,5 +158,5 @@ def test_each_timer_is_in_the_log_once_whoever_leads() -> None:
     log.room = len(deadlines)
     for correlation_id in range(scheduled[leader], len(deadlines)):
         members[leader].on_schedule_timer(correlation_id, deadlines[correlation_id])
-    expire(members[leader], now + 10_000)
+    expire(members[leader], log, now + 10_000)
     assert sorted(log.events) == list(range(len(deadlines)))

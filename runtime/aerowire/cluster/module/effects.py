@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.log.log_adapter import LogAdapter
-    from aerowire.cluster.module.log.log_publisher import LogPublisher
+    from aerowire.cluster.module.log.log_publisher import Appended, LogPublisher
     from aerowire.cluster.module.log.log_recording import LogRecording
     from aerowire.cluster.module.node_services.service_control import ServiceControl
 
@@ -140,8 +140,7 @@ class Effects:
     def poll(self) -> int:
         """Proceed with what is under way, read the log as far as it may be, and tell of both; return how much was done."""
         self._catchups.poll()
-        self._log_publisher.poll()
-        return self._operations.poll() + self._tell_recorded() + self._follow()
+        return self._log_publisher.poll() + self._operations.poll() + self._tell_recorded() + self._follow()
 
     def close(self) -> None:
         """Leave the log as a member that ends: without waiting."""
@@ -275,9 +274,12 @@ class Effects:
 
     def _append(self, effect: effects.AppendTermEvent) -> _Steps:
         append = self._log_publisher.append_new_leadership_term_event
-        while (position := append(effect.leadership_term_id, effect.term_base_log_position, effect.log_session_id)) is None:
+        results: list[Appended] = []
+        while not append(effect.leadership_term_id, effect.term_base_log_position, effect.log_session_id, results.append):
             yield None
-        return inputs.TermEventAppended(position)
+        while not results:
+            yield None
+        return inputs.TermEventAppended(results[0].position)
 
     def _start_catchup(self, effect: effects.StartCatchup) -> None:
         self._catchups.start(effect, self._recording.recording_id)
@@ -370,6 +372,8 @@ class Effects:
     def _stop(self, log_position: int) -> _Steps:
         yield from self._recording.stop()
         yield from self._follower_log.await_sockets_closed()
+        while not self._log_publisher.is_settled:  # the end of the term comes after the results of its appends
+            yield None
         self._notified_position = log_position
         self._listener.on_log_left(log_position)
         return inputs.LogStopped(self._recording.stop_position)

@@ -112,7 +112,7 @@ class Member:
             self._sessions.tick()
             self._actions.tick(now_ns)
         if self.is_leading:
-            if self.state is ConsensusModuleState.ACTIVE:
+            if self.is_active:
                 work += self.replicated.append_due() + self._ingress.poll()
         elif self.is_following and self.state in {ConsensusModuleState.ACTIVE, ConsensusModuleState.SUSPENDED}:
             work += self._ingress.poll()
@@ -146,7 +146,11 @@ class Member:
             self.core.events.tell(ClusterEventCode.STATE_CHANGE, old_state=self.state.name, new_state=state.name)
         self.state = state
         self.core.set_counter(CounterType.CLUSTER_CONSENSUS_MODULE_STATE, state)
-        self._sessions.give(session_inputs.ActivityChanged(state is ConsensusModuleState.ACTIVE))
+        self.tell_activity()
+
+    def tell_activity(self) -> None:
+        """Let sessions be opened and closed, or not."""
+        self._sessions.give(session_inputs.ActivityChanged(self.is_active))
 
     def set_role(self, role: ClusterRole) -> None:
         """Become another role."""
@@ -161,6 +165,11 @@ class Member:
     def commit_position(self) -> int:
         """Up to where the log is committed, as the counter shows it."""
         return self.core.counter_value(CounterType.CLUSTER_COMMIT_POSITION)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a leader may append: not behind an action whose position is not known yet."""
+        return self.state is ConsensusModuleState.ACTIVE and not self._actions.is_appending
 
     @property
     def may_read_log(self) -> bool:

@@ -6,7 +6,7 @@ taken when all services have acknowledged theirs at the action's position.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from aerowire.archive.client.steps import Steps
@@ -26,6 +26,7 @@ from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
     from aerowire.client.handles.waiting import Pending
+    from aerowire.cluster.module.log.log_publisher import Appended
     from aerowire.cluster.module.member import Member
     from aerowire.cluster.module.node_services.service_acks import Ack
     from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
@@ -38,13 +39,15 @@ _CONSENSUS_MODULE = -1
 class MemberActions:
     """The actions of one member. Changed by toggles, the log, services and other members.
 
-    Invariant: while `_taking` is set, the member's state is SNAPSHOT, and neither ingress nor log is read.
+    Invariant: while `_taking` is set, the member's state is SNAPSHOT, and neither ingress nor log is read. While `is_appending`, an action
+    is appended whose result is not known: nothing is appended behind it, because it may be that all members take a snapshot there.
     """
 
     def __init__(self, member: Member) -> None:
         """Start with nothing asked."""
         self._member = member
         self._core = member.core
+        self.is_appending = False
         self._taking: Steps[None] | None = None
         self._validating: Steps[None] | None = None
         self._snapshot_begun_ns = 0
@@ -93,25 +96,23 @@ class MemberActions:
 
     def _obey_cluster_toggle(self, now_ns: int) -> None:
         member, toggle = self._member, self._core.counter_value(CounterType.CLUSTER_CONTROL_TOGGLE)
+        if self.is_appending:
+            return
         if member.state is ConsensusModuleState.ACTIVE:
             match toggle:
                 case ClusterControlToggle.SUSPEND:
-                    self._append(ClusterAction.SUSPEND, ConsensusModuleState.SUSPENDED)
+                    self._append(ClusterAction.SUSPEND, lambda position: self._enter(ConsensusModuleState.SUSPENDED, position))
                 case ClusterControlToggle.SNAPSHOT:
-                    self._append(ClusterAction.SNAPSHOT, ConsensusModuleState.SNAPSHOT)
+                    self._append(ClusterAction.SNAPSHOT, lambda position: self._enter(ConsensusModuleState.SNAPSHOT, position))
                 case ClusterControlToggle.STANDBY_SNAPSHOT:
-                    if self._append(ClusterAction.SNAPSHOT, None, _FLAGS_STANDBY_SNAPSHOT) is not None:
-                        self._reset_toggle()
+                    self._append(ClusterAction.SNAPSHOT, lambda _: self._reset_toggle(), _FLAGS_STANDBY_SNAPSHOT)
                 case ClusterControlToggle.SHUTDOWN:
-                    position = self._append(ClusterAction.SNAPSHOT, ConsensusModuleState.SNAPSHOT)
-                    if position is not None:
-                        self._begin_termination(position, now_ns)
-                case ClusterControlToggle.ABORT:
+                    self._append(ClusterAction.SNAPSHOT, self._shut_down)
+                case ClusterControlToggle.ABORT if not self._has_waiting_appends:
                     self._begin_termination(self._log_position, now_ns)
                     self._terminate_services()
         elif member.state is ConsensusModuleState.SUSPENDED and toggle == ClusterControlToggle.RESUME:
-            if self._append(ClusterAction.RESUME, ConsensusModuleState.ACTIVE) is not None:
-                self._reset_toggle()
+            self._append(ClusterAction.RESUME, self._resume)
         elif member.state is ConsensusModuleState.SNAPSHOT and not member.services.acks.service_count:
             self.on_service_acks()
 
@@ -123,18 +124,38 @@ class MemberActions:
             return
         self._core.set_counter(CounterType.NODE_CONTROL_TOGGLE, NodeControlToggle.NEUTRAL)
 
-    def _append(self, action: ClusterAction, state: ConsensusModuleState | None, flags: int = _FLAGS_DEFAULT) -> int | None:
-        """Append an action, and become the state that it stands for; return the position behind it, None if there is no room."""
-        member = self._member
-        if member.log_publisher is None:
-            return None
-        position = member.log_publisher.append_cluster_action(member.leadership_term_id, action, flags)
-        if position is not None and state is not None:
-            member.replicated.uncommitted_states.add(position, member.state)
-            self._become(state)
-            if state is ConsensusModuleState.SNAPSHOT:
-                member.services.acks.expect_snapshot(position)
-        return position
+    def _append(self, action: ClusterAction, on_appended: Callable[[int], object], flags: int = _FLAGS_DEFAULT) -> None:
+        """Append an action if there is room, and then call `on_appended` with the position behind it."""
+        member, publisher = self._member, self._member.log_publisher
+        if publisher is None or not publisher.has_room:
+            return
+
+        def on_result(appended: Appended) -> None:
+            self.is_appending = False
+            if not appended.is_refused:
+                on_appended(appended.position)
+            member.tell_activity()
+
+        self.is_appending = True
+        member.tell_activity()
+        publisher.append_cluster_action(member.leadership_term_id, action, flags, on_result)
+
+    def _enter(self, state: ConsensusModuleState, position: int) -> None:
+        """Become the state that an appended action stands for."""
+        self._member.replicated.uncommitted_states.add(position, self._member.state)
+        self._become(state)
+        if state is ConsensusModuleState.SNAPSHOT:
+            self._member.services.acks.expect_snapshot(position)
+
+    def _resume(self, position: int) -> None:
+        self._enter(ConsensusModuleState.ACTIVE, position)
+        self._reset_toggle()
+
+    def _shut_down(self, position: int) -> None:
+        """Take a snapshot, and end behind it, unless the term has ended since."""
+        self._enter(ConsensusModuleState.SNAPSHOT, position)
+        if self._member.is_leading:
+            self._begin_termination(position, self._core.ports.clock.now_ns())
 
     def _become(self, state: ConsensusModuleState) -> None:
         if state is ConsensusModuleState.SNAPSHOT:
@@ -143,6 +164,11 @@ class MemberActions:
 
     def _reset_toggle(self) -> None:
         self._core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.NEUTRAL)
+
+    @property
+    def _has_waiting_appends(self) -> bool:
+        publisher = self._member.log_publisher
+        return publisher is not None and publisher.has_waiting
 
     @property
     def _log_position(self) -> int:

@@ -29,7 +29,7 @@ from aerowire.codecs.tables.cluster_options import OPTIONS
 if TYPE_CHECKING:
     from aerowire.cluster.module.clients.client_sessions import ClientSessions
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log.log_publisher import LogPublisher
+    from aerowire.cluster.module.log.log_publisher import Appended, LogPublisher
     from aerowire.codecs.flyweights.cnc import ConsensusModuleState as State
 
 
@@ -100,10 +100,10 @@ class ReplicatedState:
         return self.uncommitted_states.restore(commit_position)
 
     def append_due(self) -> int:
-        """Append timers that have expired, and messages of services; return how many."""
+        """Append timers that have expired, and messages of services; return how many were taken for the log."""
         appended = self._timers.poll(self._core.cluster_clock.time())
         for tracker in self._trackers:
-            appended += tracker.poll(self._append_service_message)
+            appended += tracker.poll(partial(self._append_service_message, tracker))
         return appended
 
     def sweep(self, commit_position: int) -> None:
@@ -157,20 +157,21 @@ class ReplicatedState:
 
     # Appends
 
-    def _append_timer(self, correlation_id: int) -> int:
+    def _append_timer(self, correlation_id: int) -> bool:
         if self._log_publisher is None:
-            return 0
-        event = TimerEvent(
-            leadership_term_id=self._leadership_term_id, correlation_id=correlation_id, timestamp=self._core.cluster_clock.time()
-        )
-        return self._log_publisher.append(event.encode()) or 0
+            return False
+        event = TimerEvent(leadership_term_id=self._leadership_term_id, correlation_id=correlation_id, timestamp=0)
+        return self._log_publisher.append(event.encode(), partial(_tell_result, self._timers))
 
-    def _append_service_message(self, cluster_session_id: int, message: memoryview) -> int:
+    def _append_service_message(self, tracker: PendingServiceMessageTracker, cluster_session_id: int, message: memoryview) -> bool:
         if self._log_publisher is None:
-            return 0
-        header = SessionMessageHeader(
-            leadership_term_id=self._leadership_term_id,
-            cluster_session_id=cluster_session_id,
-            timestamp=self._core.cluster_clock.time(),
-        )
-        return self._log_publisher.append(header.encode(), message) or 0
+            return False
+        header = SessionMessageHeader(leadership_term_id=self._leadership_term_id, cluster_session_id=cluster_session_id, timestamp=0)
+        return self._log_publisher.append(header.encode() + message, partial(_tell_result, tracker))
+
+
+def _tell_result(owner: ClusterTimers | PendingServiceMessageTracker, appended: Appended) -> None:
+    if appended.is_refused:
+        owner.on_append_refused()
+    else:
+        owner.on_appended(appended.position)

@@ -31,10 +31,11 @@ _SESSION_ID_OFFSET: Final = HEADER.size + SessionMessageHeaderDecoder.CLUSTER_SE
 _TIMESTAMP_OFFSET: Final = HEADER.size + SessionMessageHeaderDecoder.TIMESTAMP_ENCODING_OFFSET
 _INT64: Final = Struct("<q")
 
-MessageAppender = Callable[[int, memoryview], int]
-"""Appends a message to the leader's log, by its session id and its bytes behind the header.
+MessageAppender = Callable[[int, memoryview], bool]
+"""Takes a message for the leader's log, by its session id and its bytes behind the header; returns False if there is no room for it.
 
-Returns its position, or 0 or less if there is no room."""
+`on_appended` or `on_append_refused` tells the result of each, in order, before the term ends.
+"""
 
 
 class _PendingMessage:
@@ -63,7 +64,8 @@ class _PendingMessage:
 class PendingServiceMessageTracker:
     """One service's pending messages, in order. Changed by all methods but `messages` and `record`.
 
-    Invariant: `_appended` holds the first messages, which are in the leader's log at increasing positions; `_waiting` the others.
+    Invariant: `_appended` holds the first messages, which are in the leader's log at increasing positions, `_appending` those that follow
+    and have no result yet, `_waiting` the others.
     """
 
     def __init__(self, service_id: int) -> None:
@@ -72,6 +74,7 @@ class PendingServiceMessageTracker:
         self.log_service_session_id = first_service_session_id(service_id)
         self.next_service_session_id = self.log_service_session_id + 1
         self._appended: deque[_PendingMessage] = deque()
+        self._appending: deque[_PendingMessage] = deque()
         self._waiting: deque[_PendingMessage] = deque()
         self._ring = RingLengths()
 
@@ -83,11 +86,11 @@ class PendingServiceMessageTracker:
     @property
     def missed_count(self) -> int:
         """How many messages the log had that this member's service never sent: more than 0 if it is not deterministic."""
-        return 0 if self._appended or self._waiting else max(0, self.log_service_session_id + 1 - self.next_service_session_id)
+        return 0 if self._has_messages else max(0, self.log_service_session_id + 1 - self.next_service_session_id)
 
     def messages(self) -> Iterator[bytes]:
         """Yield the messages with their headers, as a snapshot has them."""
-        for message in (*self._appended, *self._waiting):
+        for message in (*self._appended, *self._appending, *self._waiting):
             yield bytes(message.data)
 
     # Messages of the service
@@ -109,17 +112,25 @@ class PendingServiceMessageTracker:
     # Leading
 
     def poll(self, append: MessageAppender) -> int:
-        """Append messages to the log, until there is no room or the limit is reached; return how many were appended."""
+        """Append messages to the log, until there is no room or the limit is reached; return how many were taken for it."""
         count = 0
         while self._waiting and count < SERVICE_MESSAGE_LIMIT:
             message = self._waiting[0]
-            position = append(message.cluster_session_id, memoryview(message.data)[SESSION_HEADER_LENGTH:])
-            if position <= 0:
+            if not append(message.cluster_session_id, memoryview(message.data)[SESSION_HEADER_LENGTH:]):
                 break
-            message.append_position = position
-            self._appended.append(self._waiting.popleft())
+            self._appending.append(self._waiting.popleft())
             count += 1
         return count
+
+    def on_appended(self, position: int) -> None:
+        """Note the position of the first message that has no result yet."""
+        message = self._appending.popleft()
+        message.append_position = position
+        self._appended.append(message)
+
+    def on_append_refused(self) -> None:
+        """Note that the first message without a result is not in the log: it waits again when the term ends."""
+        self._appended.append(self._appending.popleft())
 
     def sweep_leader_messages(self, commit_position: int) -> None:
         """Remove the messages that are committed."""
@@ -131,7 +142,10 @@ class PendingServiceMessageTracker:
             self._remove_padding()
 
     def restore_uncommitted_messages(self, commit_position: int) -> None:
-        """Remove the messages that are committed; the others were appended in vain, and wait again. At the end of leading."""
+        """Remove the messages that are committed; the others were appended in vain, and wait again.
+
+        At the end of leading, after all results of appends.
+        """
         self.sweep_leader_messages(commit_position)
         self._waiting.extendleft(reversed(self._appended))
         self._appended.clear()
@@ -151,10 +165,9 @@ class PendingServiceMessageTracker:
 
     def record(self) -> PendingMessagesRecord:
         """Return what a snapshot keeps. The next number is that after the latest in the log where messages are missed."""
-        is_empty = not self._appended and not self._waiting
         return PendingMessagesRecord(
             service_id=self.service_id,
-            next_service_session_id=self.log_service_session_id + 1 if is_empty else self.next_service_session_id,
+            next_service_session_id=self.next_service_session_id if self._has_messages else self.log_service_session_id + 1,
             log_service_session_id=self.log_service_session_id,
             capacity=self.size,
             messages=tuple(self.messages()),
@@ -174,6 +187,10 @@ class PendingServiceMessageTracker:
                 raise self._wrong(f"at most {CAPACITY_MAX} bytes of pending messages", f"more in message {len(self._waiting)}")
         self._verify()
         self._mark_not_appended()
+
+    @property
+    def _has_messages(self) -> bool:
+        return bool(self._appended or self._appending or self._waiting)
 
     def _verify(self) -> None:
         """Check that the numbers of the messages are those between the latest in the log and the next."""
@@ -203,7 +220,7 @@ class PendingServiceMessageTracker:
 
     def _remove_padding(self) -> None:
         """Remove the padding before the first message, as the official ring does when it looks at that message."""
-        for message in self._appended or self._waiting:
+        for message in self._appended or self._appending or self._waiting:
             self._ring.remove(message.padding)
             message.padding = 0
             break

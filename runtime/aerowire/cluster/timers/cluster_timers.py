@@ -8,23 +8,31 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
+from aerowire.base.units import INT64_MAX
 from aerowire.cluster.timers.timer_service import TimerHandler, TimerService
 
-TimerAppender = Callable[[int], int]
-"""Appends the event of an expired timer to the leader's log, by its correlation id; returns its position, or 0 or less without room."""
+_NEVER = INT64_MAX  # a position that is not committed
+
+TimerAppender = Callable[[int], bool]
+"""Takes the event of an expired timer for the leader's log, by its correlation id; returns False if there is no room for it.
+
+`on_appended` or `on_append_refused` tells the result of each, in order, before the term ends.
+"""
 
 
 class ClusterTimers:
     """Timers of all services. Changed by all methods but `snapshot` and `next_deadline`.
 
-    Invariant: `_uncommitted` holds the timers whose events a leader has appended beyond the commit, by their positions. `_expired_counts`
-    holds those whose events the log had before the member's own service, which is behind, has scheduled them.
+    Invariant: `_appending` holds the timers whose events a leader appends, `_uncommitted` those whose events it has appended beyond the
+    commit, by their positions. `_expired_counts` holds those whose events the log had before the member's own service, which is behind, has
+    scheduled them.
     """
 
     def __init__(self, make: Callable[[TimerHandler], TimerService], append: TimerAppender) -> None:
         """`make(handler)` returns the timer service."""
         self._service = make(self._on_timer_event)
         self._append = append
+        self._appending: deque[int] = deque()
         self._uncommitted: deque[tuple[int, int]] = deque()
         self._expired_counts: dict[int, int] = {}
 
@@ -45,8 +53,16 @@ class ClusterTimers:
     # A leader
 
     def poll(self, now: int) -> int:
-        """Append the events of expired timers, until there is no room or a limit is reached; return how many were appended."""
+        """Append the events of expired timers, until there is no room or a limit is reached; return how many were taken for the log."""
         return self._service.poll(now)
+
+    def on_appended(self, position: int) -> None:
+        """Note the position of the first event that has no result yet."""
+        self._uncommitted.append((position, self._appending.popleft()))
+
+    def on_append_refused(self) -> None:
+        """Note that the first event without a result is not in the log: its timer is due at once when the term ends."""
+        self.on_appended(_NEVER)
 
     def current_time(self, now: int) -> None:
         """Note the time of the cluster, after recovery and when the member begins to lead."""
@@ -62,7 +78,7 @@ class ClusterTimers:
             self._uncommitted.popleft()
 
     def end_term(self, log_position: int) -> None:
-        """Take back the timers whose events the log does not have: they are due at once."""
+        """Take back the timers whose events the log does not have: they are due at once. After all results of appends."""
         for position, correlation_id in self._uncommitted:
             if position > log_position:
                 self._service.schedule_timer(correlation_id, 0)
@@ -87,7 +103,7 @@ class ClusterTimers:
             self.on_schedule_timer(correlation_id, deadline)
 
     def _on_timer_event(self, correlation_id: int) -> bool:
-        position = self._append(correlation_id)
-        if position > 0:
-            self._uncommitted.append((position, correlation_id))
-        return position > 0
+        is_taken = self._append(correlation_id)
+        if is_taken:
+            self._appending.append(correlation_id)
+        return is_taken

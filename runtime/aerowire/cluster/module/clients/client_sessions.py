@@ -13,15 +13,13 @@ from aerowire.cluster.sessions import effects, inputs
 from aerowire.cluster.sessions.session_manager import SessionManager
 from aerowire.cluster.sessions.session_options import SessionOptions
 from aerowire.codecs.flyweights.cluster.messages.challenge_response import ChallengeResponse
-from aerowire.codecs.flyweights.cluster.messages.session_close_event import SessionCloseEvent
-from aerowire.codecs.flyweights.cluster.messages.session_open_event import SessionOpenEvent
 from aerowire.codecs.flyweights.cnc import ClusterControlToggle
 from aerowire.codecs.flyweights.events import ClusterEventCode
 from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log.log_publisher import LogPublisher
+    from aerowire.cluster.module.log.log_publisher import Appended, LogPublisher
     from aerowire.cluster.snapshots.consensus_module_snapshot import ClusterSessionRecord
 
 
@@ -139,41 +137,34 @@ class ClientSessions:
         self.give(inputs.Sent(effect.key, message) if is_sent else inputs.NotSent(effect.key, message))
 
     def _append_open(self, effect: effects.AppendSessionOpen) -> None:
-        event = SessionOpenEvent(
-            leadership_term_id=effect.leadership_term_id,
-            correlation_id=effect.correlation_id,
-            cluster_session_id=effect.cluster_session_id,
-            timestamp=self._core.cluster_clock.time(),
-            response_stream_id=effect.response_stream_id,
-            response_channel=effect.response_channel,
-            encoded_principal=effect.encoded_principal,
-        )
-        self._append(event, ClusterEventCode.APPEND_SESSION_OPEN, inputs.OpenAppended)
+        self._append(effect, ClusterEventCode.APPEND_SESSION_OPEN, inputs.OpenAppended)
 
     def _append_close(self, effect: effects.AppendSessionClose) -> None:
-        event = SessionCloseEvent(
-            leadership_term_id=effect.leadership_term_id,
-            cluster_session_id=effect.cluster_session_id,
-            timestamp=self._core.cluster_clock.time(),
-            close_reason=effect.close_reason,
-        )
-        self._append(event, ClusterEventCode.APPEND_SESSION_CLOSE, inputs.CloseAppended)
+        self._append(effect, ClusterEventCode.APPEND_SESSION_CLOSE, inputs.CloseAppended)
 
     def _append(
         self,
-        event: SessionOpenEvent | SessionCloseEvent,
+        effect: effects.AppendSessionOpen | effects.AppendSessionClose,
         code: ClusterEventCode,
-        appended: Callable[[int, int], inputs.Input],
+        result_of: Callable[[int, int], inputs.Input],
     ) -> None:
-        session_id = event.cluster_session_id
-        position = None if self._log_publisher is None else self._log_publisher.append(event.encode())
-        if position is None:
+        session_id = effect.cluster_session_id
+
+        def on_result(appended: Appended) -> None:
+            if appended.is_refused:
+                self.give(inputs.AppendRefused(session_id))
+                return
+            self._core.events.tell(
+                code,
+                session_id=session_id,
+                leadership_term_id=effect.leadership_term_id,
+                log_position=appended.position,
+                timestamp=appended.timestamp,
+            )
+            self.give(result_of(session_id, appended.position))
+
+        if self._log_publisher is None or not self._log_publisher.append(effect.encode(timestamp=0), on_result):
             self.give(inputs.AppendRefused(session_id))
-            return
-        self._core.events.tell(
-            code, session_id=session_id, leadership_term_id=event.leadership_term_id, log_position=position, timestamp=event.timestamp
-        )
-        self.give(appended(session_id, position))
 
     def _note_state(self, effect: effects.ChangeState) -> None:
         self._core.events.tell(

@@ -131,7 +131,7 @@ class IngressAdapter:
             return Action.CONTINUE
         core = self._core
         head = SessionMessageHeader(leadership_term_id=term_id, cluster_session_id=cluster_session_id, timestamp=core.cluster_clock.time())
-        if publisher.append(head.encode(), message) is None:
+        if publisher.offer(head.encode(), message) is None:
             return Action.ABORT
         self._sessions.give(SessionActive(cluster_session_id, core.ports.clock.now_ns(), header.image.correlation_id))
         return Action.CONTINUE
