@@ -128,7 +128,7 @@ class ArchiveConductor(Agent):
     def _serve_requests(self) -> int:
         """Serve the clients, or bring the archive to its end."""
         if self.stage is ArchiveStage.RUNNING:
-            return self.control_sessions.do_work()
+            return 0 if self.core.aeron.is_closed else self.control_sessions.do_work()
         return self._proceed_closing() if self.stage is ArchiveStage.CLOSING else 0
 
     def _go_on(self, *, is_answered: bool) -> int:
