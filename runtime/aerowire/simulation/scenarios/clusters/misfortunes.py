@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from aerowire.codecs.flyweights.cnc import ClusterControlToggle, ClusterRole, ElectionState
+from aerowire.codecs.flyweights.cnc import ClusterControlToggle, ClusterRole, ConsensusModuleState, ElectionState
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.simulation.disk_faults import DiskFaults
 from aerowire.simulation.link_faults import LinkFaults
@@ -149,7 +149,10 @@ class ClusterMisfortunes:
             if machine is None or machine.state is not ElectionState.CLOSED or machine.role is not ClusterRole.LEADER:
                 continue
             assert node.module is not None
-            core = node.module.running.agent.core
-            suspended = {ClusterControlToggle.SUSPEND} if toggle is ClusterControlToggle.RESUME else set()
-            if core.counter_value(CounterType.CLUSTER_CONTROL_TOGGLE) in {ClusterControlToggle.NEUTRAL, *suspended}:
+            agent = node.module.running.agent
+            core, is_suspended = agent.core, agent.member.state is ConsensusModuleState.SUSPENDED
+            if is_suspended != (toggle is ClusterControlToggle.RESUME):
+                continue
+            before = core.counter_value(CounterType.CLUSTER_CONTROL_TOGGLE)
+            if before == ClusterControlToggle.NEUTRAL or (is_suspended and before == ClusterControlToggle.SUSPEND):
                 core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, toggle)
