@@ -78,6 +78,7 @@ class ClientSessions:
     def load(self, next_session_id: int, records: Iterable[ClusterSessionRecord]) -> None:
         """Go on from the sessions of a snapshot."""
         self._carry_out(self._manager.load(next_session_id, records, self._core.ports.clock.now_ns()))
+        self.open_ids.update(self._manager.open_session_ids)
         self._drain()
 
     def begin_leading(self, log_publisher: LogPublisher) -> None:
