@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.replay.member_log import LogMessage, MemberLog
     from aerowire.system.ports import Ports
 
-# Steps, or idle rounds, in which nothing is noted, after which nothing more is expected of a service: all that it can wait for is there.
+# Steps or idle rounds of one callback, after which a service waits in vain: everything that it can wait for is there from the beginning.
 _ROUNDS_MAX: Final = 100_000
 _FRAGMENT_LIMIT: Final = 1000
 _TEMPLATE_ID_INDEX: Final = 1  # of the numbers in a message header

@@ -1,4 +1,4 @@
-"""Images whose frames lie in memory that is ours: what a recording has, readable as a stream is."""
+"""Images over memory instead of a log buffer file: the frames of a recording, read as those of a stream are."""
 
 from __future__ import annotations
 
