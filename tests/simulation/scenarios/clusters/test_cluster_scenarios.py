@@ -15,8 +15,8 @@ from aerowire.simulation.scenarios.plan import Kept
 
 CLUSTERS = CLUSTER_SCENARIOS["clusters"]
 SHORT = dataclasses.replace(CLUSTERS, name="hunt", duration_s=(5, 15), clients=(1, 1), misfortune_s=(0.5, 2.0))
-# 2093: a container whose client the driver had dropped worked without end. 3061: a member that led after its recovery from a snapshot dropped
-# the messages of sessions in the snapshot.
+# 2093: a container whose client the driver had dropped worked without end.
+# 3061: a leader that had recovered from a snapshot dropped the messages of the sessions in it.
 FOUND = (2093, 3061)
 
 
