@@ -31,7 +31,6 @@ class _Seen:
         self.log = MemberLog(node.host)
         self.life = 0
         self.term_id = -1
-        self.stored_term_id = -1
         self.appended = 0  # at most, ever
         self.committed = 0  # at most, ever
         self.led_term_id = -1
@@ -75,12 +74,9 @@ class RaftRules:
         who = f"node {node.number}"
         if seen.life != node.lives:
             seen.life, seen.led_term_id, seen.is_log_new = node.lives, -1, True
-        if machine.candidate_term_id < seen.term_id or machine.log_leadership_term_id < seen.stored_term_id:
-            expected = f"terms {seen.term_id}, of the log {seen.stored_term_id}, or later ones"
-            raise ViolationError(FORWARD, expected, f"{machine.candidate_term_id}, of the log {machine.log_leadership_term_id}", who)
-        seen.term_id = machine.candidate_term_id
-        if machine.log_recording_id >= 0:  # before that no term is stored
-            seen.stored_term_id = machine.log_leadership_term_id
+        if machine.candidate_term_id < seen.term_id:
+            raise ViolationError(FORWARD, f"term {seen.term_id} or a later one", machine.candidate_term_id, who)
+        seen.term_id = machine.candidate_term_id  # that of the log's end is another one: it goes back where the log is cut
         if machine.append_position < seen.log.end:
             seen.is_log_new = True
         seen.appended = max(seen.appended, machine.append_position)
