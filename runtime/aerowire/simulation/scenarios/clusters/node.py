@@ -132,6 +132,12 @@ class ClusterNode:
         assert self.module is not None
         return int(self.module.running.agent.member.commit_position)
 
+    @property
+    def stored_term_id(self) -> int:
+        """The latest term in which the member has voted, as its node state has it."""
+        assert self.module is not None
+        return int(self.module.running.agent.core.node_state.candidate_term.candidate_term_id)
+
     def supervise(self, new_service: Callable[[ClusterNode, int], RegisterService]) -> None:
         """Start what is not there, as far as what it stands on is."""
         if not self.is_wanted or not self.host.has_power:

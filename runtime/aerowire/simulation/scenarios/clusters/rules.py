@@ -31,6 +31,7 @@ class _Seen:
         self.log = MemberLog(node.host)
         self.life = 0
         self.term_id = -1
+        self.stored_term_id = -1
         self.appended = 0  # at most, ever
         self.committed = 0  # at most, ever
         self.led_term_id = -1
@@ -74,8 +75,10 @@ class RaftRules:
         who = f"node {node.number}"
         if seen.life != node.lives:
             seen.life, seen.led_term_id, seen.is_log_new = node.lives, -1, True
+            seen.term_id = seen.stored_term_id  # one that a member has followed and not voted in is not stored before its log has it
         if machine.candidate_term_id < seen.term_id:
             raise ViolationError(FORWARD, f"term {seen.term_id} or a later one", machine.candidate_term_id, who)
+        seen.stored_term_id = max(seen.stored_term_id, node.stored_term_id)
         seen.term_id = machine.candidate_term_id  # that of the log's end is another one: it goes back where the log is cut
         if machine.append_position < seen.log.end:
             seen.is_log_new = True
