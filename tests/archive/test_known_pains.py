@@ -1,7 +1,7 @@
 """What users of the official archive complain of, from the client's side: each test's name says how it is here.
 
 Beside these: mark files in files/test_mark_file.py, dumps in tests/tools/archive, merges in client/test_replay_merge.py and
-test_persistent_subscription.py, truncation in conductor/test_truncation.py, extensions in conductor/test_recordings.py, a recording that
+persistent/test_subscription.py, truncation in conductor/test_truncation.py, extensions in conductor/test_recordings.py, a recording that
 goes on after its end in client/test_recording_follower.py.
 """
 

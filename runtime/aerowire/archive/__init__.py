@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from aerowire.archive.client.control_session import SessionState
     from aerowire.archive.client.credentials import CredentialsSupplier, FixedCredentials
     from aerowire.archive.client.descriptors import RecordingDescriptor, RecordingSignalEvent, RecordingSubscriptionDescriptor
-    from aerowire.archive.client.event_log import ArchiveEventLog
     from aerowire.archive.client.parameters import (
         NULL_POSITION,
         REPLAY_ALL_AND_FOLLOW,
@@ -29,14 +28,15 @@ if TYPE_CHECKING:
         ReplayParams,
         ReplicationParams,
     )
-    from aerowire.archive.client.persistent_stream import (
+    from aerowire.archive.client.persistent.event_log import ArchiveEventLog
+    from aerowire.archive.client.persistent.stream import (
         FROM_LIVE,
         FROM_START,
         FailureReason,
         PersistentStream,
         PersistentSubscriptionError,
     )
-    from aerowire.archive.client.persistent_subscription import PersistentSubscription
+    from aerowire.archive.client.persistent.subscription import PersistentSubscription
     from aerowire.archive.client.recording_events import RecordingEventsPoller, RecordingProgress, RecordingStarted, RecordingStopped
     from aerowire.archive.client.recording_follower import RecordingFollower
     from aerowire.archive.client.recording_pos import (
@@ -137,7 +137,7 @@ _MODULES = {
         "RecordingSignalEvent",
         "RecordingSubscriptionDescriptor",
     ),
-    "aerowire.archive.client.event_log": ("ArchiveEventLog",),
+    "aerowire.archive.client.persistent.event_log": ("ArchiveEventLog",),
     "aerowire.archive.client.parameters": (
         "NULL_POSITION",
         "REPLAY_ALL_AND_FOLLOW",
@@ -145,14 +145,14 @@ _MODULES = {
         "ReplayParams",
         "ReplicationParams",
     ),
-    "aerowire.archive.client.persistent_stream": (
+    "aerowire.archive.client.persistent.stream": (
         "FROM_LIVE",
         "FROM_START",
         "FailureReason",
         "PersistentStream",
         "PersistentSubscriptionError",
     ),
-    "aerowire.archive.client.persistent_subscription": ("PersistentSubscription",),
+    "aerowire.archive.client.persistent.subscription": ("PersistentSubscription",),
     "aerowire.archive.client.recording_events": (
         "RecordingEventsPoller",
         "RecordingProgress",

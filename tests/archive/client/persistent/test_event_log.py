@@ -13,8 +13,8 @@ from aerowire.base.errors import ConfigurationError
 from aerowire.codecs.flyweights.cnc import PersistentSubscriptionState as State
 from aerowire.simulation.world import SimulatedWorld
 from aerowire.tools.main import main
+from tests.archive.client.persistent.test_subscription import SECOND, Setting
 from tests.archive.client.replaying_archive import FRAME, LIVE_DESTINATION, RECORDING_ID, STREAM_ID
-from tests.archive.client.test_persistent_subscription import SECOND, Setting
 
 STREAM = {
     "recording_id": RECORDING_ID,

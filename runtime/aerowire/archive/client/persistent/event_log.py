@@ -22,7 +22,7 @@ from aerowire.system.ports import Ports
 if TYPE_CHECKING:
     import enum
 
-    from aerowire.archive.client.persistent_stream import PersistentStream
+    from aerowire.archive.client.persistent.stream import PersistentStream
 
 _DIRECTORY_MODE: Final = 0o755
 

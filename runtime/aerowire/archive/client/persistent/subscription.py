@@ -11,12 +11,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerowire.archive.client.aeron_archive import AeronArchive
-from aerowire.archive.client.event_log import ArchiveEventLog, PersistentEvents
 from aerowire.archive.client.parameters import ReplayParams
-from aerowire.archive.client.persistent_counters import PersistentCounters
-from aerowire.archive.client.persistent_live import LiveStream
-from aerowire.archive.client.persistent_reader import PersistentReader
-from aerowire.archive.client.persistent_stream import FROM_LIVE, FROM_START, FailureReason, PersistentStream, PersistentSubscriptionError
+from aerowire.archive.client.persistent.counters import PersistentCounters
+from aerowire.archive.client.persistent.event_log import ArchiveEventLog, PersistentEvents
+from aerowire.archive.client.persistent.live import LiveStream
+from aerowire.archive.client.persistent.reader import PersistentReader
+from aerowire.archive.client.persistent.stream import FROM_LIVE, FROM_START, FailureReason, PersistentStream, PersistentSubscriptionError
 from aerowire.base import arguments
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from aerowire.archive.client.async_connect import AsyncConnect
     from aerowire.archive.client.context import ArchiveClientContext
     from aerowire.archive.client.descriptors import RecordingDescriptor
-    from aerowire.archive.client.persistent_reader import ControlledHandler, FragmentHandler
+    from aerowire.archive.client.persistent.reader import ControlledHandler, FragmentHandler
     from aerowire.archive.client.replay_commands import OpenReplay
     from aerowire.client.aeron import Aeron
     from aerowire.client.handles.waiting import Pending

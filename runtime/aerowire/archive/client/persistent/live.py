@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aerowire.base.errors import AerowireError, ArchiveTimeoutError
 
 if TYPE_CHECKING:
-    from aerowire.archive.client.persistent_stream import PersistentStream
+    from aerowire.archive.client.persistent.stream import PersistentStream
     from aerowire.client.aeron import Aeron
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.subscriptions.image import Image
