@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from aerowire.base.errors import AerowireError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,12 +33,12 @@ class ClientErrors:
         """Return whether there are errors to take."""
         return bool(self._errors)
 
-    def take(self, record: Callable[[BaseException | str], object]) -> int:
+    def take(self, record: Callable[[BaseException], object]) -> int:
         """Record what was reported since the last call; return how many errors that were."""
         taken, lost = len(self._errors), self._lost_count
         for _ in range(taken):
             record(self._errors.popleft())
         if lost:
             self._lost_count -= lost
-            record(f"WARN - errors of the client that found no room: {lost}")
+            record(AerowireError("errors of the client were lost", expected=f"{_ERRORS_MAX} that wait at most", actual=f"{lost} more"))
         return taken

@@ -130,6 +130,11 @@ class Archive:
         """Whether the archive serves no more: it was closed, or its client has ended with the driver."""
         return self._parts.conductor.is_closed
 
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended an archive that was not closed; None while it serves, and where its client did not say."""
+        return self._parts.conductor.client_error if self.has_ended and self._closing is None else None
+
     def close(self) -> None:
         """End recordings, replays and sessions, tell their clients, stop the agents and close the files. Harmless when done twice.
 

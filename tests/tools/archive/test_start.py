@@ -83,7 +83,7 @@ def test_ends_with_its_driver(workshop: Workshop, tmp_path: Path) -> None:
     archive = start(workshop, directory, tmp_path / "archive", "--control", "aeron:udp?endpoint=127.0.0.1:0")
     driver.popen.terminate()
     assert archive.popen.wait(LIMIT_S) == 1, archive.said()
-    assert "the media driver has shut down" in archive.said()
+    assert "aerowire archive: ended: the media driver has shut down" in archive.said()
 
 
 def test_refuses_to_run_without_what_it_needs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def test_scenarios_and_replacements_are_listed(capsys: pytest.CaptureFixture[str
         "archives",
         "segments",
         "copies",
+        "clusters",
     ]
     assert "A simulated world replaces these, and nothing else" in simulate(capsys, "--about")[1]
 

@@ -81,6 +81,7 @@ class ArchiveConductor(Agent):
         """
         self.core = core
         self.stage = ArchiveStage.RUNNING
+        self.client_error: BaseException | None = None  # the last one, which is why the archive ended if it did by itself
         self._mark_file = mark_file
         self._duty_cycle = duty_cycle
         self._invokers = invokers
@@ -207,7 +208,7 @@ class ArchiveConductor(Agent):
     def _serve_client(self, *, is_answered: bool) -> int:
         """Do the work of driver and client, where it is to be done here; an archive ends when its client has."""
         if self._client_errors:
-            self._client_errors.take(self.core.errors.record)
+            self._client_errors.take(self._on_client_error)
         if self.core.aeron.is_closed:
             if self.stage is ArchiveStage.RUNNING:
                 self.core.errors.record("the archive's client was closed: the archive ends")
@@ -224,6 +225,10 @@ class ArchiveConductor(Agent):
         except AerowireError as error:  # the client has just ended
             self.core.errors.record(error)
             return 1
+
+    def _on_client_error(self, error: BaseException) -> None:
+        self.client_error = error
+        self.core.errors.record(error)
 
     def _handle_events(self) -> int:
         events: list[AgentEvent] = self.core.agent_events.poll(_EVENTS_PER_CYCLE)

@@ -138,7 +138,7 @@ class ConsensusModuleAgent(Agent):
     def _serve(self, epoch_ms: int) -> int:
         """Do the work of driver, client and archive that is to be done here, and show that the member lives."""
         core = self.core
-        work = 0
+        work = core.client_errors.take(core.errors.record) if core.client_errors else 0
         for invoker in self._invokers:
             work += invoker.invoke()
         work += core.aeron.service()

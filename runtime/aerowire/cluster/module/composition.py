@@ -43,6 +43,7 @@ from aerowire.ipc.error_log import DistinctErrorLog
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
+    from aerowire.agents.client_errors import ClientErrors
     from aerowire.client.aeron import Aeron
     from aerowire.client.context import Invoker
     from aerowire.client.handles.counter import Counter
@@ -139,9 +140,12 @@ def open_files(context: ConsensusModuleContext, ports: Ports, aeron: Aeron) -> M
 
 
 def build_module(
-    context: ConsensusModuleContext, ports: Ports, aeron: Aeron, files: ModuleFiles
+    context: ConsensusModuleContext, ports: Ports, aeron: Aeron, files: ModuleFiles, client_errors: ClientErrors
 ) -> Generator[Pending[Any] | None, Any, ModuleParts]:
-    """Return the parts, in steps. Raises ActiveClusterError, what the driver refused, and what connecting to the archive raises."""
+    """Return the parts, in steps. Raises ActiveClusterError, what the driver refused, and what connecting to the archive raises.
+
+    `client_errors` has what `aeron` reports.
+    """
     check = ClusterIdCheck(aeron.counters_reader, context.cluster_id)
     while not check.poll(ports.clock.now_ms()):
         yield None
@@ -163,6 +167,7 @@ def build_module(
         node_state=files.node_state,
         counters=counters,
         errors=errors,
+        client_errors=client_errors,
         events=_open_event_log(context, ports),
         cluster_clock=ClusterClock(ports.clock, context.time_unit),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from aerowire.agents.client_errors import ClientErrors
 from aerowire.archive.client.steps import Steps
 from aerowire.base import arguments, fork
 from aerowire.base.errors import ClosedError, DriverTimeoutError
@@ -159,7 +160,7 @@ class ConsensusModule:
 class ConsensusModuleLaunch(Pending[ConsensusModule]):
     """A consensus module that is being launched: it connects to driver and archive, opens its files, gets its counters and streams."""
 
-    __slots__ = ("_building", "_connecting", "_context", "_files", "_ports")
+    __slots__ = ("_building", "_client_errors", "_connecting", "_context", "_files", "_ports")
 
     def __init__(self, context: ConsensusModuleContext, ports: Ports) -> None:
         what = f"launch the consensus module in {context.cluster_path}"
@@ -168,11 +169,13 @@ class ConsensusModuleLaunch(Pending[ConsensusModule]):
         self._ports = ports
         self._files: ModuleFiles | None = None
         self._building: Steps[ModuleParts] | None = None
+        self._client_errors = ClientErrors()
         client = ClientContext(
             aeron_dir=context.aeron_dir,
             client_name=context.agent_role_name,
             use_conductor_agent_invoker=context.use_agent_invoker,
             driver_agent_invoker=context.media_driver_invoker,
+            error_handler=self._client_errors,
             properties=context.properties,
             environ=context.environ,
             ports=ports,
@@ -190,7 +193,7 @@ class ConsensusModuleLaunch(Pending[ConsensusModule]):
                 if not self._connecting.poll():
                     return
                 self._files = open_files(self._context, self._ports, self._connecting.result())
-                steps = build_module(self._context, self._ports, self._connecting.result(), self._files)
+                steps = build_module(self._context, self._ports, self._connecting.result(), self._files, self._client_errors)
                 self._building = Steps(self.what, steps, self._serve_client)
             if self._building.poll():
                 self.complete(ConsensusModule(self._context, self._ports, self._building.result()))

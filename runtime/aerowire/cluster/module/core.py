@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aerowire.base.errors import ConsensusModuleError
 
 if TYPE_CHECKING:
+    from aerowire.agents.client_errors import ClientErrors
     from aerowire.agents.error_recorder import ErrorRecorder
     from aerowire.archive.client.aeron_archive import AeronArchive
     from aerowire.client.aeron import Aeron
@@ -36,6 +37,7 @@ class ModuleCore:
     node_state: NodeStateFile
     counters: Mapping[CounterType, Counter]
     errors: ErrorRecorder
+    client_errors: ClientErrors
     events: ClusterEvents
     cluster_clock: ClusterClock
 

@@ -206,6 +206,8 @@ class ClusteredServiceAgent(Agent):
 
     def _tick(self, now_ns: int, epoch_ms: int) -> None:
         self._next_tick_ns = now_ns + _TICK_NS
+        if self.core.client_errors:
+            self.core.client_errors.take(self.core.errors.record)
         if self._is_close_requested:
             raise ContainerTermination("closed", is_expected=True)
         if self.core.aeron.is_closed:

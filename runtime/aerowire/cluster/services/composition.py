@@ -19,6 +19,7 @@ from aerowire.codecs.flyweights.cluster_mark import ClusterComponentType
 from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
+    from aerowire.agents.client_errors import ClientErrors
     from aerowire.client.aeron import Aeron
     from aerowire.client.context import Invoker
     from aerowire.client.handles.counter import Counter
@@ -66,9 +67,12 @@ def take_mark_file(context: ClusteredServiceContext, ports: Ports, aeron: Aeron)
 
 
 def build_container(
-    context: ClusteredServiceContext, ports: Ports, aeron: Aeron, mark_file: ClusterMarkFile
+    context: ClusteredServiceContext, ports: Ports, aeron: Aeron, mark_file: ClusterMarkFile, client_errors: ClientErrors
 ) -> Generator[Pending[Any] | None, Any, ContainerParts]:
-    """Ask the driver for what a container needs, and put its parts together. Raises what the driver refuses."""
+    """Ask the driver for what a container needs, and put its parts together. Raises what the driver refuses.
+
+    `client_errors` has what `aeron` reports, where it is the container's own.
+    """
     thresholds = {
         CounterType.CLUSTER_CLUSTERED_SERVICE_CYCLE_TIME_THRESHOLD_EXCEEDED: context.service_cycle_threshold_ns,
         CounterType.CLUSTERED_SERVICE_SNAPSHOT_DURATION_THRESHOLD_EXCEEDED: context.service_snapshot_threshold_ns,
@@ -92,6 +96,7 @@ def build_container(
         mark_file=mark_file,
         counters=counters,
         errors=errors,
+        client_errors=client_errors,
     )
     duty_cycle = DutyCycleTracker(
         counters[CounterType.CLUSTER_CLUSTERED_SERVICE_MAX_CYCLE_TIME],

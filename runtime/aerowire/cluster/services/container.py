@@ -9,6 +9,7 @@ from collections.abc import Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from aerowire.agents.client_errors import ClientErrors
 from aerowire.archive.client.steps import Steps
 from aerowire.base import arguments, fork
 from aerowire.base.errors import ClosedError, DriverTimeoutError
@@ -191,12 +192,13 @@ class ContainerLaunch(Steps[ClusteredServiceContainer]):
 
     def _launch(self) -> Generator[Pending[Any] | None, Any, ClusteredServiceContainer]:
         context, ports = self._context, self._ports
-        mark_file = None
+        mark_file, client_errors = None, ClientErrors()
         if context.aeron is None:
             client = ClientContext(
                 aeron_dir=context.aeron_dir,
                 client_name=context.service_name,
                 use_conductor_agent_invoker=context.is_invoked,
+                error_handler=client_errors,
                 properties=context.properties,
                 environ=context.environ,
                 ports=ports,
@@ -206,7 +208,7 @@ class ContainerLaunch(Steps[ClusteredServiceContainer]):
         assert aeron is not None
         try:
             mark_file = take_mark_file(context, ports, aeron)
-            parts = yield from build_container(context, ports, aeron, mark_file)
+            parts = yield from build_container(context, ports, aeron, mark_file, client_errors)
         except BaseException:
             if mark_file is not None:
                 mark_file.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from aerowire.agents.client_errors import ClientErrors
 from aerowire.cluster.services.call_guard import CallGuard
 from aerowire.cluster.services.recovery_state import NULL_VALUE
 from aerowire.cluster.services.session_header import SessionHeader
@@ -46,6 +47,7 @@ class ContainerCore:
     mark_file: ClusterMarkFile
     counters: dict[CounterType, Counter]
     errors: ContainerErrors
+    client_errors: ClientErrors = field(default_factory=ClientErrors)
     guard: CallGuard = field(default_factory=CallGuard)
     header: SessionHeader = field(default_factory=SessionHeader)
     role: ClusterRole = ClusterRole.FOLLOWER

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,11 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"aerowire archive: pid {os.getpid()}, {context.threading_mode.value}, id {archive.archive_id}, in {directory}", flush=True)
         while not (stopped := is_stopped([stop.reader], _WAIT_S)) and not archive.has_ended:
             continue
-    return DONE if stopped else FINDING
+        failure = archive.failure
+    if stopped:
+        return DONE
+    print(f"aerowire archive: ended: {'its client was closed' if failure is None else printable(str(failure))}", file=sys.stderr)
+    return FINDING
 
 
 def _properties(arguments: argparse.Namespace) -> dict[str, str]:
