@@ -8,12 +8,13 @@ import pytest
 
 from aerowire.base.errors import ActiveClusterError
 from aerowire.cluster.services import ClientSession
-from aerowire.codecs.flyweights.cluster.enums import CloseReason
+from aerowire.codecs.flyweights.cluster.enums import BooleanType, CloseReason
+from aerowire.codecs.flyweights.cluster.messages.join_log import JoinLog
 from aerowire.codecs.flyweights.cluster.messages.service_ack import ServiceAck
 from aerowire.codecs.flyweights.cnc import ClusterCounterKeyEncoder, ClusterRole
 from aerowire.codecs.tables.counters import CounterType
 from tests.cluster.services.noting_service import NotingService
-from tests.cluster.services.scripted_module import TERM_ID, Rig, session_message
+from tests.cluster.services.scripted_module import LOG, LOG_STREAM_ID, TERM_ID, Rig, session_message
 
 
 def test_a_service_gets_the_events_of_the_log_in_order(rig: Rig) -> None:
@@ -142,6 +143,29 @@ def test_the_log_is_left_at_the_position_that_the_module_names(rig: Rig) -> None
     rig.append(session_message(5, b"of another leader"), is_committed=False)
     rig.run(lambda: rig.containers[0].agent.log.image is None and service.events[-1][0] == "term")
     assert rig.containers[0].cluster.log_position == 96
+
+
+def test_a_log_that_never_comes_is_given_up_for_the_next(rig: Rig) -> None:
+    container = rig.launch(NotingService())
+    rig.recover()
+    assert rig.take(ServiceAck).ack_id == 0
+    rig.tell(
+        JoinLog(
+            log_position=0,
+            max_log_position=4096,
+            member_id=2,
+            log_session_id=4711,  # of a consensus module that was killed
+            log_stream_id=LOG_STREAM_ID,
+            is_startup=BooleanType.TRUE,
+            role=ClusterRole.FOLLOWER,
+            is_standby=BooleanType.FALSE,
+            log_channel=f"{LOG}|session-id=4711",
+        )
+    )
+    rig.run(lambda: container.agent._join is not None)
+    rig.join(role=ClusterRole.LEADER)
+    assert rig.take(ServiceAck).ack_id == 1
+    assert (container.cluster.role, rig.errors(container)) == (ClusterRole.LEADER, [])
 
 
 def test_a_log_that_begins_elsewhere_is_not_joined(rig: Rig) -> None:
