@@ -183,6 +183,14 @@ class ActiveRecording:
             core.sessions.add(stop)
         if error_code is not None:
             core.errors.record(reason, key=("recording failed", error_code))
+        try:
+            self._tell_end(position, reason, error_code)
+        except AerowireError as error:  # the archive's client has ended, and with it every way to tell
+            core.errors.record(error)
+        self._go_to(RecordingState.STOPPED, "", position)
+
+    def _tell_end(self, position: int, reason: str, error_code: ArchiveErrorCode | None) -> None:
+        if error_code is not None:
             self.subscription.session.send_error(self.subscription.request.correlation_id, reason, error_code)
         self._publish_stop(position)
         for session, correlation_id, relevant_id in self._stop_responses:
@@ -191,7 +199,6 @@ class ActiveRecording:
         if self._counter is not None and not self._counter.is_closed:
             self._counter.take_back()
             self._counter.close()
-        self._go_to(RecordingState.STOPPED, "", position)
 
     def _publish_stop(self, position: int) -> None:
         if self._core.recording_events is not None and self._counter is not None:

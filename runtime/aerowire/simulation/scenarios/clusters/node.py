@@ -151,6 +151,7 @@ class ClusterNode:
             for process in host.processes:
                 process.kill()
             host.start_driver(**DRIVER)
+            self._restarts_ns.clear()  # times of a clock that began anew, where the host had lost power
         if self._is_due("archive", self.archive):
             self.archive = host.start_archive(
                 segment_file_length=SEGMENT_OF_LOG,
