@@ -72,6 +72,24 @@ def test_an_archive_ends_in_order_and_another_takes_its_directory(world: Simulat
     assert again.replayed(recording_id) == MESSAGES[:50]
 
 
+def test_an_archive_that_the_driver_has_dropped_ends_while_it_records_and_loses_nothing(world: SimulatedWorld) -> None:
+    host = world.add_host("10.0.0.1", **DRIVER)
+    archive = started(world, host)
+    client = ArchiveClient(world, host)
+    publication, recording_id = client.record()
+    client.send(publication, MESSAGES[:50])
+    world.run(100 * MS)
+    position = publication.position
+    archive.process.pause()
+    world.run(5 * SECOND)
+    archive.process.resume()
+    assert world.run(10 * SECOND, until=lambda: archive.has_ended)
+    started(world, host)
+    again = ArchiveClient(world, host)
+    assert [(found.recording_id, found.stop_position) for found in again.recordings()] == [(recording_id, position)]
+    assert again.replayed(recording_id) == MESSAGES[:50]
+
+
 @pytest.mark.parametrize("sync_level", [0, 1])
 def test_what_was_acknowledged_is_there_after_a_kill(world: SimulatedWorld, sync_level: int) -> None:
     host = world.add_host("10.0.0.1", **DRIVER)
