@@ -42,4 +42,4 @@ def test_timers_expire_and_are_stored_in_the_official_order(
     schedule = Schedule(make)
     for number, (command, expected) in enumerate(zip(commands, official, strict=True), 1):
         assert schedule.execute(command) == expected, f"line {number}: {command}"
-    assert sum(line.endswith(" of 20") for line in official) > ROUNDS, "polls rarely reach their limit"
+    assert any(line.endswith(" of 20") for line in official), "no poll reaches its limit"
