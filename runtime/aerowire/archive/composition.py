@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aerowire.agents.counting import CounterWhileOpen
 from aerowire.agents.error_recorder import ErrorRecorder
 from aerowire.agents.woken_idle import WokenIdleStrategy
 from aerowire.archive.agents.agent_events import AgentEvents
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from aerowire.archive.files.finding import Finding
     from aerowire.client.aeron import Aeron
     from aerowire.client.context import Invoker
-    from aerowire.client.handles.counter import Counter
     from aerowire.system.ports import Ports
 
 CLIENT_NAME = "archive"
@@ -108,18 +108,6 @@ class ArchiveParts:
 def client_name_of(context: ArchiveContext) -> str:
     """Return the name of the archive's client at the driver."""
     return CLIENT_NAME if context.archive_id == _ARCHIVE_ID_OF_CLIENT else CLIENT_NAME_WITH_ID.format(archive_id=context.archive_id)
-
-
-class _ErrorCounter:
-    """The counter of errors, which goes with the client: errors are recorded after that, too."""
-
-    def __init__(self, counter: Counter) -> None:
-        self._counter = counter
-
-    def increment(self) -> None:
-        """Add one, if the counter is there."""
-        if not self._counter.is_closed:
-            self._counter.increment()
 
 
 class ArchiveBuild:
@@ -224,7 +212,7 @@ class ArchiveBuild:
         mark_file = self.files.mark_file
         errors = ErrorRecorder(
             DistinctErrorLog(mark_file.error_log_buffer),
-            _ErrorCounter(counters[CounterType.ARCHIVE_ERROR_COUNT]),
+            CounterWhileOpen(counters[CounterType.ARCHIVE_ERROR_COUNT]),
             ports.clock,
             owner="aerowire archive",
         )

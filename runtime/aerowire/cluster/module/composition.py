@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aerowire.agents.counting import CounterWhileOpen
 from aerowire.agents.error_recorder import ErrorRecorder
 from aerowire.archive.client.aeron_archive import AeronArchive
 from aerowire.archive.control.retried_request import RetriedRequest
@@ -97,18 +98,6 @@ class ModuleParts:
             self.agent.close()
         finally:
             self.files.close()
-
-
-class _ErrorCounter:
-    """The counter of errors, which goes with the client: errors are recorded after that, too."""
-
-    def __init__(self, counter: Counter) -> None:
-        self._counter = counter
-
-    def increment(self) -> None:
-        """Add one, if the counter is there."""
-        if not self._counter.is_closed:
-            self._counter.increment()
 
 
 def open_files(context: ConsensusModuleContext, ports: Ports, aeron: Aeron) -> ModuleFiles:
@@ -264,7 +253,7 @@ def _new_error_recorder(
     context: ConsensusModuleContext, ports: Ports, files: ModuleFiles, counters: Mapping[CounterType, Counter]
 ) -> ErrorRecorder:
     mark_file = files.mark_file
-    counter = _ErrorCounter(counters[CounterType.CLUSTER_CONSENSUS_MODULE_ERROR_COUNT])
+    counter = CounterWhileOpen(counters[CounterType.CLUSTER_CONSENSUS_MODULE_ERROR_COUNT])
     errors = ErrorRecorder(DistinctErrorLog(mark_file.error_log_buffer), counter, ports.clock, owner=context.agent_role_name)
     for problem in (mark_file.saved_errors, mark_file.save_error):
         if problem is not None:

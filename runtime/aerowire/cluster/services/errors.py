@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.agents.counting import CounterWhileOpen
 from aerowire.agents.error_recorder import ErrorRecorder
 from aerowire.ipc.error_log import DistinctErrorLog
 
@@ -15,18 +16,6 @@ if TYPE_CHECKING:
     from aerowire.cluster.files.mark_file import ClusterMarkFile
 
 
-class _ErrorCounter:
-    """The counter of errors, which goes with the client: errors are recorded after that, too."""
-
-    def __init__(self, counter: Counter) -> None:
-        self._counter = counter
-
-    def increment(self) -> None:
-        """Add one, if the counter is there."""
-        if not self._counter.is_closed:
-            self._counter.increment()
-
-
 class ContainerErrors:
     """Handlers are called first; then the error is counted and put into the log. The agent's thread."""
 
@@ -34,7 +23,7 @@ class ContainerErrors:
         self, mark_file: ClusterMarkFile, counter: Counter, clock: ClockPort, handlers: Sequence[Callable[[BaseException], object]]
     ) -> None:
         self._recorder = ErrorRecorder(
-            DistinctErrorLog(mark_file.error_log_buffer), _ErrorCounter(counter), clock, owner="aerowire service container"
+            DistinctErrorLog(mark_file.error_log_buffer), CounterWhileOpen(counter), clock, owner="aerowire service container"
         )
         self._handlers = handlers
 
