@@ -17,7 +17,7 @@ from aerowire.base.errors import ClosedError, DriverTimeoutError
 from aerowire.base.runner import AgentInvoker, AgentRunner
 from aerowire.client.aeron import Aeron
 from aerowire.client.context import ClientContext
-from aerowire.client.handles.waiting import Pending, wait_for
+from aerowire.client.handles.waiting import Pending, wait_for_close, wait_for_result
 from aerowire.codecs.flyweights.commands import NULL_CORRELATION_ID
 from aerowire.system.ports import Ports
 
@@ -41,7 +41,6 @@ _THREAD_NAMES: Mapping[str, Mapping[str, str]] = {
 _STOP_TIMEOUT_S = 5.0
 # The time within which recordings and replays end in order at a close, which notifies their clients.
 _CLOSE_TIMEOUT_NS = 5_000_000_000
-_SLEEP_MAX_S = 1e-3
 
 
 class Archive:
@@ -75,12 +74,7 @@ class Archive:
         """
         launching = cls.async_launch(context, ports=ports, **options)
         launching.waiting.require("Archive.launch", "Archive.async_launch")
-        try:
-            wait_for(launching.poll, None, sleep_max_s=_SLEEP_MAX_S, waiting=launching.waiting)
-        except BaseException:
-            launching.abandon()
-            raise
-        return launching.result()
+        return wait_for_result(launching, launching.waiting)
 
     @classmethod
     def async_launch(cls, context: ArchiveContext | None = None, *, ports: Ports | None = None, **options: object) -> ArchiveLaunch:
@@ -142,11 +136,7 @@ class Archive:
         """
         if self._is_forked or (self._closing is not None and self._closing.is_done):
             return
-        waiting = self._ports.waiting
-        waiting.require("Archive.close", "Archive.async_close")
-        closing = self.async_close()
-        wait_for(closing.poll, None, sleep_max_s=_SLEEP_MAX_S, waiting=waiting)
-        closing.result()
+        wait_for_close(self.async_close, self._ports.waiting, "Archive")
 
     def async_close(self) -> ArchiveClose:
         """Start to close the archive, as `close`: `poll()` the result until it returns true."""

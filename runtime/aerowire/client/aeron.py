@@ -21,7 +21,7 @@ from aerowire.client.conductor.driver_connection import AsyncConnect, DriverConn
 from aerowire.client.conductor.driver_proxy import DriverProxy
 from aerowire.client.conductor.keepalive import KeepaliveAgent
 from aerowire.client.context import ClientContext, ConcludedContext, Invoker
-from aerowire.client.handles.waiting import wait_for
+from aerowire.client.handles.waiting import wait_for_result
 
 STOP_TIMEOUT_S = 5.0
 # How often a driver that is not there yet is looked for.
@@ -94,13 +94,7 @@ class Aeron(AeronCommands):
         concluded = ClientContext.chosen(aeron_dir, context, options).conclude()
         waiting = concluded.ports.waiting
         waiting.require("Aeron.connect", "Aeron.async_connect")
-        pending = cls._start(concluded)
-        try:
-            wait_for(pending.poll, None, sleep_max_s=RETRY_SLEEP_MAX_S, waiting=waiting)
-        except BaseException:
-            pending.abandon()
-            raise
-        return pending.result()
+        return wait_for_result(cls._start(concluded), waiting, sleep_max_s=RETRY_SLEEP_MAX_S)
 
     @classmethod
     def async_connect(

@@ -15,6 +15,7 @@ T = TypeVar("T")
 SLEEP_MIN_S = 20e-6
 # A signal is noticed when a sleep ends: Python's limit for "Ctrl-C works" in this project is 50 ms.
 SLEEP_MAX_S = 50e-3
+STEP_SLEEP_MAX_S = 1e-3  # between the steps of what takes several of them, such as the launch of an archive
 
 
 def wait_for(
@@ -114,3 +115,23 @@ class Pending(Generic[T]):
 
     def __repr__(self) -> str:
         return f"Pending({self.what}, correlation_id={self.correlation_id}, is_done={self._is_done})"
+
+
+def wait_for_result(
+    pending: Pending[T], waiting: WaitPort, *, sleep_max_s: float = STEP_SLEEP_MAX_S, idle: Callable[[int], None] | None = None
+) -> T:
+    """Wait as `wait_for` does until an operation is done, and return its result; a signal gives it up."""
+    try:
+        wait_for(pending.poll, None, sleep_max_s=sleep_max_s, idle=idle, waiting=waiting)
+    except BaseException:
+        pending.abandon()
+        raise
+    return pending.result()
+
+
+def wait_for_close(start: Callable[[], Pending[None]], waiting: WaitPort, name: str) -> None:
+    """Start to close a component, and wait until it is closed. Raises BlockingCallError in a simulated world, before it starts."""
+    waiting.require(f"{name}.close", f"{name}.async_close")
+    closing = start()
+    wait_for(closing.poll, None, sleep_max_s=STEP_SLEEP_MAX_S, waiting=waiting)
+    closing.result()
