@@ -70,13 +70,13 @@ def test_a_container_sleeps_until_something_is_committed_and_ends_in_time(tmp_pa
         for number in range(20):
             module.append(session_message(5, b"%d" % number))
             wait_until(lambda: service.events[-1][0] == "message" and service.events[-1][2] == b"%d" % number, "not delivered")  # noqa: B023
-        assert container._runner is not None
-        cycles = container._runner.invoker.cycle_count
+        assert container._host.runner is not None
+        cycles = container._host.runner.invoker.cycle_count
         seen.extend(thread for thread in threading.enumerate() if thread.name == "clustered-service-0-0")
         assert len(seen) == 1
         module.append(session_message(5, b"last"))
         wait_until(lambda: service.events[-1][2] == b"last", "not delivered")
-        assert container._runner.invoker.cycle_count - cycles < 1000  # it does not spin in Python
+        assert container._host.runner.invoker.cycle_count - cycles < 1000  # it does not spin in Python
         container.close()
         assert service.events[-1] == ("terminate",)
     assert not seen[0].is_alive()
@@ -102,8 +102,8 @@ def test_a_service_that_is_stuck_is_named_when_it_is_closed(tmp_path: Path, monk
         release.set()
         wait_until(lambda: container.has_ended, "the container lives on")
         container.close()
-        assert container._runner is not None
-        assert not container._runner.is_running
+        assert container._host.runner is not None
+        assert not container._host.runner.is_running
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -5,29 +5,30 @@ It has a thread of its own, or the caller invokes it. Aeron: ConsensusModule.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from aerowire.agents.client_errors import ClientErrors
+from aerowire.agents.hosted_agent import HostedAgent
 from aerowire.archive.client.steps import Steps
 from aerowire.base import arguments, fork
 from aerowire.base.errors import ClosedError, DriverTimeoutError
-from aerowire.base.runner import AgentInvoker, AgentRunner
 from aerowire.client.aeron import Aeron
 from aerowire.client.context import ClientContext
-from aerowire.client.handles.waiting import Pending, wait_for
+from aerowire.client.handles.waiting import Pending, wait_for_close, wait_for_result
 from aerowire.cluster.module.composition import ModuleFiles, ModuleParts, build_module, invokers_of, open_files
 from aerowire.cluster.module.context import ConsensusModuleContext
 from aerowire.codecs.flyweights.commands import NULL_CORRELATION_ID
 from aerowire.system.ports import Ports
 
 if TYPE_CHECKING:
+    from aerowire.base.runner import AgentInvoker
     from aerowire.cluster.module.agent import ConsensusModuleAgent
     from aerowire.system.waiting import WaitPort
 
 # An agent looks at its stop flag every cycle; a longer wait means that it is stuck in the kernel.
 _STOP_TIMEOUT_S = 5.0
-_SLEEP_MAX_S = 1e-3
 
 
 class ConsensusModule:
@@ -45,23 +46,17 @@ class ConsensusModule:
         self._parts = parts
         self._closing: ConsensusModuleClose | None = None
         self._is_forked = False
-        self._runner: AgentRunner | None = None
-        self._invoker: AgentInvoker | None = None
         fork.poison(self)
         ports.processes.at_exit(self.close)
-        if context.use_agent_invoker:
-            self._invoker = AgentInvoker([parts.agent], ports.clock)
-            self._invoker.start()
-        else:
-            self._runner = ports.threads.new_runner(
-                [parts.agent],
-                ports.clock,
-                parts.sleeper,
-                role_name=context.agent_role_name,
-                on_error=parts.agent.core.errors.record,
-                thread_factory=context.thread_factory,
-            )
-            self._runner.start()
+        agent = parts.agent
+        self._host = HostedAgent(
+            agent,
+            ports,
+            parts.sleeper,
+            is_invoked=context.use_agent_invoker,
+            on_error=agent.core.errors.record,
+            thread_factory=context.thread_factory,
+        )
 
     @classmethod
     def launch(cls, context: ConsensusModuleContext | None = None, *, ports: Ports | None = None, **options: object) -> ConsensusModule:
@@ -72,12 +67,7 @@ class ConsensusModule:
         """
         launching = cls.async_launch(context, ports=ports, **options)
         launching.waiting.require("ConsensusModule.launch", "ConsensusModule.async_launch")
-        try:
-            wait_for(launching.poll, None, sleep_max_s=_SLEEP_MAX_S, waiting=launching.waiting)
-        except BaseException:
-            launching.abandon()
-            raise
-        return launching.result()
+        return wait_for_result(launching, launching.waiting)
 
     @classmethod
     def async_launch(
@@ -95,11 +85,11 @@ class ConsensusModule:
         """All of the consensus module's work in the caller's thread: `invoke()` runs one duty cycle. The consensus module closes it."""
         if self._is_forked:
             raise fork.forked("ConsensusModule")
-        if self._invoker is None:
+        if self._host.invoker is None:
             raise ClosedError(
                 "this consensus module has no invoker", where="ConsensusModule.invoker", expected="use_agent_invoker=True", actual=False
             )
-        return self._invoker
+        return self._host.invoker
 
     @property
     def agent(self) -> ConsensusModuleAgent:
@@ -128,17 +118,13 @@ class ConsensusModule:
         """
         if self._is_forked or (self._closing is not None and self._closing.is_done):
             return
-        waiting = self._ports.waiting
-        waiting.require("ConsensusModule.close", "ConsensusModule.async_close")
-        closing = self.async_close()
-        wait_for(closing.poll, None, sleep_max_s=_SLEEP_MAX_S, waiting=waiting)
-        closing.result()
+        wait_for_close(self.async_close, self._ports.waiting, "ConsensusModule")
 
     def async_close(self) -> ConsensusModuleClose:
         """Start to close, as `close`: `poll()` the result until it returns true."""
         if self._closing is None:
             self._ports.processes.forget_at_exit(self.close)
-            self._closing = ConsensusModuleClose(self._parts, self._invoker, self._runner)
+            self._closing = ConsensusModuleClose(self._parts, self._host)
         return self._closing
 
     def __enter__(self) -> Self:
@@ -157,84 +143,63 @@ class ConsensusModule:
         self._is_forked = True
 
 
-class ConsensusModuleLaunch(Pending[ConsensusModule]):
+class ConsensusModuleLaunch(Steps[ConsensusModule]):
     """A consensus module that is being launched: it connects to driver and archive, opens its files, gets its counters and streams."""
 
-    __slots__ = ("_building", "_client_errors", "_connecting", "_context", "_files", "_ports")
+    __slots__ = ("_aeron", "_context", "_ports")
 
     def __init__(self, context: ConsensusModuleContext, ports: Ports) -> None:
-        what = f"launch the consensus module in {context.cluster_path}"
-        super().__init__(NULL_CORRELATION_ID, what, self._look, ConsensusModuleLaunch._give_up)
+        super().__init__(f"launch the consensus module in {context.cluster_path}", self._launch(), self._serve_client)
         self._context = context
         self._ports = ports
-        self._files: ModuleFiles | None = None
-        self._building: Steps[ModuleParts] | None = None
-        self._client_errors = ClientErrors()
-        client = ClientContext(
-            aeron_dir=context.aeron_dir,
-            client_name=context.agent_role_name,
-            use_conductor_agent_invoker=context.use_agent_invoker,
-            driver_agent_invoker=context.media_driver_invoker,
-            error_handler=self._client_errors,
-            properties=context.properties,
-            environ=context.environ,
-            ports=ports,
-        )
-        self._connecting: Pending[Aeron] = Aeron.async_connect(context=client)
+        self._aeron: Aeron | None = None
 
     @property
     def waiting(self) -> WaitPort:
         """The port by which a caller may wait for it."""
         return self._ports.waiting
 
-    def _look(self) -> None:
+    def _launch(self) -> Generator[Pending[Any] | None, Any, ConsensusModule]:
+        context, ports, client_errors = self._context, self._ports, ClientErrors()
+        client = ClientContext(
+            aeron_dir=context.aeron_dir,
+            client_name=context.agent_role_name,
+            use_conductor_agent_invoker=context.use_agent_invoker,
+            driver_agent_invoker=context.media_driver_invoker,
+            error_handler=client_errors,
+            properties=context.properties,
+            environ=context.environ,
+            ports=ports,
+        )
+        self._aeron = aeron = yield Aeron.async_connect(context=client)
+        files: ModuleFiles | None = None
         try:
-            if self._building is None:
-                if not self._connecting.poll():
-                    return
-                self._files = open_files(self._context, self._ports, self._connecting.result())
-                steps = build_module(self._context, self._ports, self._connecting.result(), self._files, self._client_errors)
-                self._building = Steps(self.what, steps, self._serve_client)
-            if self._building.poll():
-                self.complete(ConsensusModule(self._context, self._ports, self._building.result()))
-        except Exception as error:
-            self._undo()
-            self.fail(error)
+            files = open_files(context, ports, aeron)
+            parts = yield from build_module(context, ports, aeron, files, client_errors)
+            return ConsensusModule(context, ports, parts)
+        except BaseException:
+            if files is not None:
+                files.close()
+            aeron.async_close().poll()
+            raise
 
     def _serve_client(self) -> None:
         """Do the work of driver and client, where nothing else does it yet."""
-        for invoker in invokers_of(self._context, self._connecting.result()):
-            invoker.invoke()
-
-    def _undo(self) -> None:
-        """Close what was opened for a consensus module that will not be."""
-        if self._building is not None:
-            self._building.abandon()
-        if self._files is not None:
-            self._files.close()
-        if self._connecting.is_fulfilled:
-            self._connecting.result().async_close().poll()
-        else:
-            self._connecting.cancel()
-
-    @staticmethod
-    def _give_up(pending: Pending[ConsensusModule]) -> None:
-        assert isinstance(pending, ConsensusModuleLaunch)
-        pending._undo()
-        pending.fail(ClosedError(f"given up: {pending.what}"))
+        if self._aeron is not None:
+            for invoker in invokers_of(self._context, self._aeron):
+                invoker.invoke()
 
 
 class ConsensusModuleClose(Pending[None]):
     """A consensus module that is being closed: the agent stops, leaves the log, then files and client are closed. It cannot be given up."""
 
-    __slots__ = ("_client", "_invoker", "_parts", "_runner")
+    __slots__ = ("_client", "_host", "_parts")
 
-    def __init__(self, parts: ModuleParts, invoker: AgentInvoker | None, runner: AgentRunner | None) -> None:
+    def __init__(self, parts: ModuleParts, host: HostedAgent) -> None:
         what = f"close the consensus module in {parts.agent.core.context.cluster_path}"
         super().__init__(NULL_CORRELATION_ID, what, self._look, lambda _: None)
         self._parts = parts
-        self._invoker = invoker
-        self._runner = runner
+        self._host = host
         self._client: Pending[None] | None = None
 
     def _look(self) -> None:
@@ -252,14 +217,12 @@ class ConsensusModuleClose(Pending[None]):
 
     def _stop_agent(self) -> None:
         """Stop the thread, or the invoker. Raises DriverTimeoutError."""
-        if self._invoker is not None:
-            self._invoker.close()
-        if self._runner is not None and not self._runner.stop(_STOP_TIMEOUT_S):
+        if not self._host.stop(_STOP_TIMEOUT_S):
             raise DriverTimeoutError(
                 "the thread of the consensus module did not stop",
                 where=self._parts.agent.core.context.cluster_path,
                 expected=f"an end within {_STOP_TIMEOUT_S} s",
-                actual=self._runner.role_name,
+                actual=self._parts.agent.role_name,
             )
 
 

@@ -10,18 +10,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from aerowire.agents.client_errors import ClientErrors
+from aerowire.agents.hosted_agent import HostedAgent
 from aerowire.archive.client.steps import Steps
 from aerowire.base import arguments, fork
 from aerowire.base.errors import ClosedError, DriverTimeoutError
-from aerowire.base.runner import AgentInvoker, AgentRunner
 from aerowire.client.aeron import Aeron
 from aerowire.client.context import ClientContext
-from aerowire.client.handles.waiting import Pending, wait_for
+from aerowire.client.handles.waiting import Pending, wait_for_close, wait_for_result
 from aerowire.cluster.services.composition import ContainerParts, build_container, invokers_of, take_mark_file
 from aerowire.cluster.services.context import ClusteredServiceContext
 from aerowire.system.ports import Ports
 
 if TYPE_CHECKING:
+    from aerowire.base.runner import AgentInvoker
     from aerowire.cluster.services.agent import ClusteredServiceAgent
     from aerowire.cluster.services.cluster import Cluster
     from aerowire.cluster.services.core import ContainerTermination
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 # The agent polls its stop flag every cycle; a longer wait means that the service is stuck.
 _STOP_TIMEOUT_S = 5.0
-_SLEEP_MAX_S = 1e-3
 
 
 class ClusteredServiceContainer:
@@ -46,23 +46,17 @@ class ClusteredServiceContainer:
         self._parts = parts
         self._closing: ContainerClose | None = None
         self._is_forked = False
-        self._runner: AgentRunner | None = None
-        self._invoker: AgentInvoker | None = None
         fork.poison(self)
         ports.processes.at_exit(self.close)
-        if context.is_invoked:
-            self._invoker = AgentInvoker([parts.agent], ports.clock)
-            self._invoker.start()
-        else:
-            self._runner = ports.threads.new_runner(
-                [parts.agent],
-                ports.clock,
-                parts.sleeper,
-                role_name=context.service_name,
-                on_error=parts.agent.core.errors.record,
-                thread_factory=context.thread_factory,
-            )
-            self._runner.start()
+        agent = parts.agent
+        self._host = HostedAgent(
+            agent,
+            ports,
+            parts.sleeper,
+            is_invoked=context.is_invoked,
+            on_error=agent.core.errors.record,
+            thread_factory=context.thread_factory,
+        )
 
     @classmethod
     def launch(
@@ -75,12 +69,7 @@ class ClusteredServiceContainer:
         """
         launching = cls.async_launch(service, context, ports=ports, **options)
         launching.waiting.require("ClusteredServiceContainer.launch", "ClusteredServiceContainer.async_launch")
-        try:
-            wait_for(launching.poll, None, sleep_max_s=_SLEEP_MAX_S, waiting=launching.waiting)
-        except BaseException:
-            launching.abandon()
-            raise
-        return launching.result()
+        return wait_for_result(launching, launching.waiting)
 
     @classmethod
     def async_launch(
@@ -114,14 +103,14 @@ class ClusteredServiceContainer:
         """All of the container's work in the caller's thread, with `use_agent_invoker`: `invoke()` runs one cycle."""
         if self._is_forked:
             raise fork.forked("ClusteredServiceContainer")
-        if self._invoker is None:
+        if self._host.invoker is None:
             raise ClosedError(
                 "this container has no invoker",
                 where="ClusteredServiceContainer.invoker",
                 expected="use_agent_invoker=True",
                 actual="a thread of its own",
             )
-        return self._invoker
+        return self._host.invoker
 
     @property
     def is_closed(self) -> bool:
@@ -146,17 +135,13 @@ class ClusteredServiceContainer:
         """
         if self._is_forked or (self._closing is not None and self._closing.is_fulfilled):
             return
-        waiting = self._ports.waiting
-        waiting.require("ClusteredServiceContainer.close", "ClusteredServiceContainer.async_close")
-        closing = self.async_close()
-        wait_for(closing.poll, None, sleep_max_s=_SLEEP_MAX_S, waiting=waiting)
-        closing.result()
+        wait_for_close(self.async_close, self._ports.waiting, "ClusteredServiceContainer")
 
     def async_close(self) -> ContainerClose:
         """Start to close the container, as `close`: `poll()` the result until it returns true."""
         if self._closing is None or (self._closing.is_done and not self._closing.is_fulfilled):
             self._ports.processes.forget_at_exit(self.close)
-            self._closing = ContainerClose(self._parts.agent, self._ports, self._invoker, self._runner)
+            self._closing = ContainerClose(self._parts.agent, self._ports, self._host)
         return self._closing
 
     def __enter__(self) -> Self:
@@ -227,19 +212,14 @@ class ContainerLaunch(Steps[ClusteredServiceContainer]):
 class ContainerClose(Steps[None]):
     """A container that is being closed: the service ends, then the streams, the client and the thread. It cannot be given up."""
 
-    __slots__ = ("_agent", "_invoker", "_ports", "_runner")
+    __slots__ = ("_agent", "_host", "_ports")
 
-    def __init__(self, agent: ClusteredServiceAgent, ports: Ports, invoker: AgentInvoker | None, runner: AgentRunner | None) -> None:
-        super().__init__(f"close service {agent.core.context.service_id}", self._close(), self._run_agent)
+    def __init__(self, agent: ClusteredServiceAgent, ports: Ports, host: HostedAgent) -> None:
+        super().__init__(f"close service {agent.core.context.service_id}", self._close(), host.invoke)
         self._agent = agent
         self._ports = ports
-        self._invoker = invoker
-        self._runner = runner
+        self._host = host
         agent.request_close()
-
-    def _run_agent(self) -> None:
-        if self._invoker is not None and not self._invoker.is_closed:
-            self._invoker.invoke()
 
     def _close(self) -> Generator[None, None, None]:
         deadline_ns = self._ports.clock.now_ns() + round(_STOP_TIMEOUT_S * 1e9)
@@ -247,9 +227,7 @@ class ContainerClose(Steps[None]):
             if self._ports.clock.now_ns() >= deadline_ns:
                 raise self._stuck()
             yield None
-        if self._invoker is not None:
-            self._invoker.close()
-        if self._runner is not None and not self._runner.stop(_STOP_TIMEOUT_S):
+        if not self._host.stop(_STOP_TIMEOUT_S):
             raise self._stuck()
 
     def _stuck(self) -> DriverTimeoutError:
