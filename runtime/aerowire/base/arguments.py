@@ -69,6 +69,12 @@ def instance(what: str, value: object, kind: type[object], expected: str) -> Non
         raise wrong_type(what, value, expected)
 
 
+def having(what: str, value: object, method: str, expected: str) -> None:
+    """Raise WrongTypeError for an object without a method; None stands for no object."""
+    if value is not None and not hasattr(value, method):
+        raise wrong_type(what, value, expected)
+
+
 def option_names(given: Iterable[str], known: Collection[str], what: str, *, where: str, see: str) -> None:
     """Raise UnknownOptionError, which begins with `what`, for the first name that is not a known one; `see` is where the names stand."""
     for name in given:

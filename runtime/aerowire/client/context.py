@@ -168,13 +168,9 @@ class ClientContext:
             arguments.function(name, getattr(self, name))
         for name in ("validate_channels", "use_conductor_agent_invoker"):
             arguments.instance(name, getattr(self, name), bool, "True or False")
-        for name, method, expected in (
-            ("clock", "now_ns", "a ClockPort"),
-            ("client_lock", "__enter__", "a lock, such as threading.RLock() or contextlib.nullcontext()"),
-        ):
-            value = getattr(self, name)
-            if value is not None and not hasattr(value, method):
-                raise arguments.wrong_type(name, value, expected)
+        arguments.having("clock", self.clock, "now_ns", "a ClockPort")
+        lock = "a lock, such as threading.RLock() or contextlib.nullcontext()"
+        arguments.having("client_lock", self.client_lock, "__enter__", lock)
         if self.aeron_dir is not None and "\0" in str(self.aeron_dir):
             raise ConfigurationError("aeron_dir has a NUL", where="aeron_dir", expected="the path of a folder", actual=repr(self.aeron_dir))
 
@@ -224,13 +220,7 @@ class ConcludedContext:
                 actual=type(self.driver_agent_invoker).__name__,
                 hint="of a MediaDriver in INVOKER mode it is the `invoker`",
             )
-        if len(self.client_name) > CLIENT_NAME_LENGTH_MAX or not self.client_name.isascii():
-            raise ConfigurationError(
-                "client_name is too long or not ASCII",
-                where="client_name",
-                expected=f"at most {CLIENT_NAME_LENGTH_MAX} ASCII characters",
-                actual=repr(self.client_name),
-            )
+        check_client_name(self.client_name)
         for name, low, high in (
             ("driver_timeout_ns", 1_000_000, None),
             ("keepalive_interval_ns", 1, None),
@@ -261,3 +251,14 @@ class ConcludedContext:
         )
         room = COUNTER_LABEL_LENGTH_MAX - len(counters.label(counter_id))
         counters.append_label(counter_id, said[:room])
+
+
+def check_client_name(name: str) -> None:
+    """Raise ConfigurationError for a name that does not fit the label of a heartbeat counter."""
+    if len(name) > CLIENT_NAME_LENGTH_MAX or not name.isascii():
+        raise ConfigurationError(
+            "client_name is too long or not ASCII",
+            where="client_name",
+            expected=f"at most {CLIENT_NAME_LENGTH_MAX} ASCII characters",
+            actual=repr(name),
+        )
