@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from aerowire.archive.client.context import is_response_channel
+from aerowire.archive.client.client_options import is_response_channel
 from aerowire.archive.client.control_session import ControlSession
 from aerowire.archive.client.opening import add, connect_client
 from aerowire.archive.client.parameters import NULL_VALUE

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.base.errors import AerowireError, RegistrationError
 from aerowire.client.aeron import Aeron
 from aerowire.codecs.tables.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from aerowire.archive.client.client_options import ConcludedClientOptions
     from aerowire.client.handles.waiting import Pending
-    from aerowire.system.ports import Ports
 
 T = TypeVar("T")
 
 
-class DriverOptions(Protocol):
-    """The options by which a client finds its driver."""
-
-    @property
-    def aeron_dir(self) -> str | os.PathLike[str] | None: ...
-    @property
-    def properties(self) -> Mapping[str, str]: ...
-    @property
-    def environ(self) -> Mapping[str, str] | None: ...
-    @property
-    def ports(self) -> Ports: ...
-
-
 def connect_client(
-    options: DriverOptions, client_name: str, report: Callable[[AerowireError | None], object]
+    options: ConcludedClientOptions, client_name: str, report: Callable[[AerowireError | None], object]
 ) -> Generator[Pending[Any] | None, Any, Aeron]:
     """Connect a client of the driver; `report` is told what stands in the way, and None once nothing does."""
     connecting = Aeron.async_connect(

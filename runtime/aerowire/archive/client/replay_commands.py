@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from aerowire.archive.client.archive_commands import ArchiveCommands, blocking, nothing, number
 from aerowire.archive.client.archive_proxy import ArchiveProxy
-from aerowire.archive.client.context import is_response_channel
+from aerowire.archive.client.client_options import is_response_channel
 from aerowire.archive.client.control_session import SessionState
 from aerowire.archive.client.parameters import NULL_VALUE, ReplayParams
 from aerowire.archive.client.requests import ArchiveRequest

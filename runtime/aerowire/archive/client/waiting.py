@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from aerowire.client.handles.waiting import Pending, wait_for
 
 if TYPE_CHECKING:
-    from aerowire.base.idle import IdleStrategy
+    from aerowire.archive.client.client_options import ConcludedClientOptions
     from aerowire.client.aeron import Aeron
     from aerowire.client.context import Invoker
-    from aerowire.system.ports import Ports
 
 T = TypeVar("T")
 
 
-class WaitingOptions(Protocol):
-    """The options that say how a client waits."""
-
-    @property
-    def agent_invoker(self) -> Invoker | None: ...
-    @property
-    def idle_strategy(self) -> IdleStrategy: ...
-    @property
-    def ports(self) -> Ports: ...
-
-
-def invokers(options: WaitingOptions, aeron: Aeron) -> tuple[Invoker, ...]:
+def invokers(options: ConcludedClientOptions, aeron: Aeron) -> tuple[Invoker, ...]:
     """Return what does the work of an archive, a driver and a client that have no threads of their own."""
     found = (options.agent_invoker, aeron.context.driver_agent_invoker, aeron.conductor_agent_invoker)
     return tuple(invoker for invoker in found if invoker is not None)
 
 
-def run_invokers(options: WaitingOptions, aeron: Aeron) -> None:
+def run_invokers(options: ConcludedClientOptions, aeron: Aeron) -> None:
     """Do that work once."""
     for invoker in invokers(options, aeron):
         invoker.invoke()
 
 
-def wait_for_result(pending: Pending[T], options: WaitingOptions, *, progress: Callable[[], int] = lambda: 0) -> T:
+def wait_for_result(pending: Pending[T], options: ConcludedClientOptions, *, progress: Callable[[], int] = lambda: 0) -> T:
     """Poll until an operation is done, and return its result; a signal gives it up.
 
     Between polls the idle strategy idles, unless what `progress` returns has grown: there may be more to read.

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from aerowire.archive.client.credentials import CredentialsSupplier, FixedCredentials
+from aerowire.archive.client.client_options import ClientOptions, ConcludedClientOptions, check_positive, is_response_channel
 from aerowire.base import arguments
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ConfigurationError
-from aerowire.base.idle import BackoffIdleStrategy, IdleStrategy
-from aerowire.base.options import resolve_options
-from aerowire.client.aeron import Aeron
-from aerowire.client.context import Invoker
 from aerowire.cluster.client.ingress_endpoints import parse_ingress_endpoints
 from aerowire.cluster.client.listeners import ControlledEgressListener, EgressListener, controlled_listener_of, listener_of
-from aerowire.codecs.flyweights.cnc import CLIENT_NAME_LENGTH_MAX
-from aerowire.system.ports import Ports
 
 if TYPE_CHECKING:
     from aerowire.cluster.client.listeners import ControlledMessageHandler, ExtensionListener, MessageHandler
 
-# Field of the context -> option that gives it a value when it is None.
-_OPTION_NAMES = {
+_OPTION_NAMES: Final = {
     "ingress_endpoints": "ingress_endpoints",
     "ingress_channel": "ingress_channel",
     "ingress_stream_id": "ingress_stream_id",
@@ -33,11 +24,10 @@ _OPTION_NAMES = {
     "message_timeout_ns": "message_timeout_ns",
     "client_name": "client_name",
 }
-CONTROL_MODE_RESPONSE = "response"
 
 
 @dataclass(kw_only=True)
-class ClusterClientContext:
+class ClusterClientContext(ClientOptions):
     """Everything that `AeronCluster.connect` takes. A field that is None gets its value from `properties`, the environment, or the default.
 
     `aeron` is the client that is used, and stays open; without one, a client of `aeron_dir` is connected, and closed with the cluster's.
@@ -51,135 +41,56 @@ class ClusterClientContext:
     `idle_strategy` is that of calls that wait. `agent_invoker` is invoked by calls that wait: a driver without threads of its own.
     """
 
-    aeron: Aeron | None = None
-    aeron_dir: str | os.PathLike[str] | None = None
+    scope = "cluster-client"
+    option_names = _OPTION_NAMES
+    channels = ("ingress_channel", "egress_channel")
+    peer = "a cluster"
+    connect_call = "AeronCluster.connect"
+    form = "a ClusterClientContext"
+    see = "aerowire.cluster.ClusterClientContext"
+
     ingress_endpoints: str | None = None
     ingress_channel: str | None = None
     ingress_stream_id: int | None = None
     egress_channel: str | None = None
     egress_stream_id: int | None = None
-    message_timeout_ns: int | str | None = None
     new_leader_timeout_ns: int | str | None = None
-    client_name: str | None = None
     is_ingress_exclusive: bool = True
-    properties: Mapping[str, str] = field(default_factory=dict)
-    environ: Mapping[str, str] | None = None
-    ports: Ports | None = None
-    credentials_supplier: CredentialsSupplier | None = None
     egress_listener: EgressListener | MessageHandler | None = None
     controlled_egress_listener: ControlledEgressListener | ControlledMessageHandler | None = None
     extension_listener: ExtensionListener | None = None
-    idle_strategy: IdleStrategy | None = None
-    agent_invoker: Invoker | None = None
-
-    @classmethod
-    def of(cls, **options: object) -> ClusterClientContext:
-        """Build a context; raises UnknownOptionError for a name that it does not have."""
-        known = {entry.name for entry in fields(cls)}
-        what, see = "a client of a cluster has no such option", "aerowire.cluster.ClusterClientContext"
-        arguments.option_names(options, known, what, where="AeronCluster.connect", see=see)
-        return cls(**options)  # type: ignore[arg-type]
-
-    @classmethod
-    def chosen(cls, context: ClusterClientContext | None, options: Mapping[str, object]) -> ClusterClientContext:
-        """Return the context that a call of `connect` asks for: the one given, or one of the options."""
-        arguments.instance("context", context, ClusterClientContext, "a ClusterClientContext, or options as keywords")
-        if context is not None and options:
-            raise TypeError(f"pass either a context or options, not both: {', '.join(options)}")
-        return context if context is not None else cls.of(**options)
 
     def conclude(self) -> ConcludedClusterContext:
         """Return the context with every value settled and checked. Raises ConfigurationError and ChannelError."""
-        self._check_types()
-        overrides = {option: getattr(self, name) for name, option in _OPTION_NAMES.items() if getattr(self, name) is not None}
-        values = resolve_options({"cluster-client"}, overrides, self.properties, self.environ)
-        settled = {name: values[option] for name, option in _OPTION_NAMES.items()}
-        given = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in _OPTION_NAMES}
-        defaults: dict[str, object] = {
-            "credentials_supplier": FixedCredentials(),
-            "idle_strategy": BackoffIdleStrategy(),
-            "ports": self.aeron.context.ports if self.aeron is not None else Ports.system(),
-        }
-        for name, default in defaults.items():
-            given[name] = default if given[name] is None else given[name]
+        values, _ = self.settle()
         if self.new_leader_timeout_ns is not None:
-            given["new_leader_timeout_ns"] = arguments.duration_ns("new_leader_timeout_ns", self.new_leader_timeout_ns)
-        given["egress_listener"] = listener_of(self.egress_listener)
-        given["controlled_egress_listener"] = controlled_listener_of(self.controlled_egress_listener)
-        concluded = ConcludedClusterContext(**{**given, **settled})
-        concluded.check()
-        return concluded
+            values["new_leader_timeout_ns"] = arguments.duration_ns("new_leader_timeout_ns", self.new_leader_timeout_ns)
+        check_positive("new_leader_timeout_ns", values["new_leader_timeout_ns"])
+        values["egress_listener"] = listener_of(self.egress_listener)
+        values["controlled_egress_listener"] = controlled_listener_of(self.controlled_egress_listener)
+        _check_endpoints(values["ingress_endpoints"], values["ingress_channel"])
+        return ConcludedClusterContext(**values)
 
-    def _check_types(self) -> None:
-        arguments.instance("aeron", self.aeron, Aeron, "an Aeron client")
-        arguments.instance("ports", self.ports, Ports, "Ports")
-        arguments.instance("idle_strategy", self.idle_strategy, IdleStrategy, "an IdleStrategy")
+    def check_types(self) -> None:
+        """Raise WrongTypeError as the base does, and for the listener of other schemas."""
+        super().check_types()
         arguments.function("extension_listener", self.extension_listener)
-        for name, method, expected in (
-            ("agent_invoker", "invoke", "an object with invoke()"),
-            ("credentials_supplier", "encoded_credentials", "a CredentialsSupplier, such as FixedCredentials(b'...')"),
-        ):
-            value = getattr(self, name)
-            if value is not None and not hasattr(value, method):
-                raise arguments.wrong_type(name, value, expected)
 
 
 @dataclass(kw_only=True, frozen=True)
-class ConcludedClusterContext:
+class ConcludedClusterContext(ConcludedClientOptions):
     """A context in which every value is there. Invariant: the values are in range, and the channels are channels."""
 
-    aeron: Aeron | None
-    aeron_dir: str | os.PathLike[str] | None
     ingress_endpoints: str | None
     ingress_channel: str
     ingress_stream_id: int
     egress_channel: str
     egress_stream_id: int
-    message_timeout_ns: int
     new_leader_timeout_ns: int | None
-    client_name: str
     is_ingress_exclusive: bool
-    properties: Mapping[str, str]
-    environ: Mapping[str, str] | None
-    ports: Ports
-    credentials_supplier: CredentialsSupplier
     egress_listener: EgressListener
     controlled_egress_listener: ControlledEgressListener
     extension_listener: ExtensionListener | None
-    idle_strategy: IdleStrategy
-    agent_invoker: Invoker | None
-
-    def check(self) -> None:
-        """Raise ConfigurationError for a value that is missing or out of range, ChannelError for a channel that is none."""
-        for name in ("ingress_channel", "egress_channel"):
-            if not getattr(self, name):
-                raise ConfigurationError(
-                    f"{name} is not set",
-                    where="AeronCluster.connect",
-                    expected="a channel URI",
-                    hint=f"pass {name}=, or set {_property_of(name)}",
-                )
-            ChannelUri.parse(getattr(self, name))
-        if self.ingress_endpoints is not None:
-            if ChannelUri.parse(self.ingress_channel).is_ipc:
-                raise ConfigurationError(
-                    "ingress_endpoints and IPC ingress exclude each other",
-                    where=self.ingress_channel,
-                    expected="no ingress_endpoints",
-                    actual=self.ingress_endpoints,
-                )
-            parse_ingress_endpoints(self.ingress_endpoints)
-        if len(self.client_name) > CLIENT_NAME_LENGTH_MAX or not self.client_name.isascii():
-            raise ConfigurationError(
-                "client_name is too long or not ASCII",
-                where="client_name",
-                expected=f"at most {CLIENT_NAME_LENGTH_MAX} ASCII characters",
-                actual=repr(self.client_name),
-            )
-        for name in ("message_timeout_ns", "new_leader_timeout_ns"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigurationError(f"{name} is out of range", where=name, expected="at least 1", actual=value)
 
     def egress_subscription_channel(self) -> str:
         """Return the channel of the egress subscription. An image of UDP that is lost does not come again, with a gap in its messages."""
@@ -196,12 +107,19 @@ class ConcludedClusterContext:
         uri = ChannelUri.parse(self.ingress_channel)
         if endpoint is not None and uri.is_udp:
             uri.parameters["endpoint"] = endpoint
-        if ChannelUri.parse(self.egress_channel).get("control-mode") == CONTROL_MODE_RESPONSE:
+        if is_response_channel(self.egress_channel):
             uri.parameters["response-correlation-id"] = str(egress_registration_id)
         return str(uri)
 
 
-def _property_of(name: str) -> str:
-    from aerowire.codecs.tables.cluster_options import OPTIONS  # only a mistake needs it
-
-    return OPTIONS[_OPTION_NAMES[name]].property
+def _check_endpoints(endpoints: str | None, ingress_channel: str) -> None:
+    if endpoints is None:
+        return
+    if ChannelUri.parse(ingress_channel).is_ipc:
+        raise ConfigurationError(
+            "ingress_endpoints and IPC ingress exclude each other",
+            where=ingress_channel,
+            expected="no ingress_endpoints",
+            actual=endpoints,
+        )
+    parse_ingress_endpoints(endpoints)
