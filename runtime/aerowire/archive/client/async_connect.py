@@ -6,19 +6,16 @@ Opens the response subscription and the control publication, asks for a session,
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from aerowire.archive.client.client_options import is_response_channel
+from aerowire.archive.client.connecting import Connecting, add, resolved_channel
 from aerowire.archive.client.control_session import ControlSession
-from aerowire.archive.client.opening import add, connect_client
 from aerowire.archive.client.parameters import NULL_VALUE
 from aerowire.archive.client.requests import Exchange
-from aerowire.archive.client.steps import Steps
-from aerowire.archive.client.waiting import run_invokers
 from aerowire.archive.protocol_version import PROTOCOL_VERSION, PROTOCOL_VERSION_WITH_ARCHIVE_ID
-from aerowire.base.errors import AerowireError, ArchiveConnectionError, ArchiveTimeoutError
+from aerowire.base.errors import ArchiveConnectionError, ArchiveTimeoutError
 from aerowire.base.version import VERSION
 from aerowire.codecs.flyweights.archive.messages.archive_id_request import ArchiveIdRequest
 from aerowire.codecs.flyweights.archive.messages.auth_connect_request import AuthConnectRequest
@@ -26,12 +23,13 @@ from aerowire.codecs.flyweights.archive.messages.challenge import Challenge
 from aerowire.codecs.flyweights.archive.messages.challenge_response import ChallengeResponse
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from aerowire.archive.client.aeron_archive import AeronArchive
     from aerowire.archive.client.archive_proxy import Message
     from aerowire.archive.client.context import ConcludedArchiveContext
     from aerowire.client.aeron import Aeron
     from aerowire.client.handles.waiting import Pending
-    from aerowire.client.subscriptions.subscription import Subscription
     from aerowire.codecs.flyweights.archive.messages.control_response import ControlResponse
 
 DEFAULT_CLIENT_NAME: Final = "archive-client"
@@ -67,29 +65,22 @@ class Connected(NamedTuple):
     owns_aeron: bool
 
 
-class AsyncConnect(Steps["AeronArchive"]):
+class AsyncConnect(Connecting["AeronArchive"]):
     """A connection under way: `poll()` it until it returns true, then take its `result()`. From `AeronArchive.async_connect`.
 
     `state` is what it waits for, and `problem` the last error that it has got over. After `message_timeout_ns` it fails with an
     ArchiveTimeoutError that says both. Given up or failed, it leaves nothing open.
     """
 
-    __slots__ = ("_aeron", "_context", "_deadline_ns", "_make", "problem", "state")
+    __slots__ = ("_context", "_make", "state")
 
     def __init__(self, context: ConcludedArchiveContext, make: Callable[[Connected], AeronArchive]) -> None:
         """`make` makes the result."""
-        super().__init__(f"connect to the archive at {context.control_request_channel}", self._connect(), self._look_at_time)
+        what = f"connect to the archive at {context.control_request_channel}"
+        super().__init__(what, self._open, context, default_name=DEFAULT_CLIENT_NAME, timed_out=self._timed_out)
         self.state = ConnectState.AWAIT_CLIENT
-        self.problem: AerowireError | None = None
         self._context = context
         self._make = make
-        self._aeron = context.aeron
-        self._deadline_ns = self._now_ns() + context.message_timeout_ns
-
-    @property
-    def deadline_ns(self) -> int:
-        """When (ns of the client's clock) the connection fails."""
-        return self._deadline_ns
 
     def fail(self, error: BaseException) -> None:
         """End without a connection."""
@@ -98,26 +89,17 @@ class AsyncConnect(Steps["AeronArchive"]):
 
     # ---- the steps
 
-    def _connect(self) -> Generator[Pending[Any] | None, Any, AeronArchive]:
-        with ExitStack() as opened:
-            aeron = self._aeron if self._aeron is not None else (yield from self._connect_client(opened))
-            session = yield from self._open_channels(aeron, opened)
-            response = yield from self._open_session(session)
-            version = response.version or 0
-            if version >= PROTOCOL_VERSION_WITH_ARCHIVE_ID:
-                session.archive_id = (yield from self._ask_archive_id(session)).relevant_id
-            while not session.keep_alive():  # the first request that is not of connecting makes the session active
-                yield None
-            archive = self._make(Connected(session, version, self._context.aeron is None))
-            opened.pop_all()
-            self.state = ConnectState.DONE
-            return archive
-
-    def _connect_client(self, opened: ExitStack) -> Generator[Pending[Any] | None, Any, Aeron]:
-        context = self._context
-        self._aeron = aeron = yield from connect_client(context, context.client_name or DEFAULT_CLIENT_NAME, self._report)
-        opened.callback(aeron.close)
-        return aeron
+    def _open(self, aeron: Aeron, opened: ExitStack) -> Generator[Pending[Any] | None, Any, AeronArchive]:
+        session = yield from self._open_channels(aeron, opened)
+        response = yield from self._open_session(session)
+        version = response.version or 0
+        if version >= PROTOCOL_VERSION_WITH_ARCHIVE_ID:
+            session.archive_id = (yield from self._ask_archive_id(session)).relevant_id
+        while not session.keep_alive():  # the first request that is not of connecting makes the session active
+            yield None
+        archive = self._make(Connected(session, version, self._context.aeron is None))
+        self.state = ConnectState.DONE
+        return archive
 
     def _open_channels(self, aeron: Aeron, opened: ExitStack) -> Generator[Pending[Any] | None, Any, ControlSession]:
         context = self._context
@@ -129,16 +111,12 @@ class AsyncConnect(Steps["AeronArchive"]):
             session_id = yield aeron.async_next_session_id(context.control_request_stream_id)
             requests.parameters["session-id"] = responses.parameters["session-id"] = str(session_id)
         self.state = ConnectState.AWAIT_SUBSCRIPTION
-        subscription = yield from add(
-            lambda: aeron.async_add_subscription(str(responses), context.control_response_stream_id), self._report
-        )
+        subscription = yield from add(self, lambda: aeron.async_add_subscription(str(responses), context.control_response_stream_id))
         opened.callback(subscription.close)
         if by_response_channel:
             requests.parameters["response-correlation-id"] = str(subscription.registration_id)
         self.state = ConnectState.AWAIT_PUBLICATION
-        publication = yield from add(
-            lambda: aeron.async_add_exclusive_publication(str(requests), context.control_request_stream_id), self._report
-        )
+        publication = yield from add(self, lambda: aeron.async_add_exclusive_publication(str(requests), context.control_request_stream_id))
         opened.callback(publication.close)
         session = ControlSession(context, aeron, publication, subscription)
         opened.callback(session.close)
@@ -152,7 +130,7 @@ class AsyncConnect(Steps["AeronArchive"]):
             while not publication.is_connected:
                 yield None
             self.state = ConnectState.AWAIT_RESPONSE_PORT
-            response_channel = yield from self._response_channel(subscription)
+            response_channel = yield from resolved_channel(subscription)
             self.state = ConnectState.AWAIT_CONNECT_RESPONSE
             try:
                 response = yield from self._exchange(
@@ -196,27 +174,7 @@ class AsyncConnect(Steps["AeronArchive"]):
                 session.session_id = exchange.control_session_id
         return response
 
-    def _response_channel(self, subscription: Subscription) -> Generator[Pending[Any] | None, Any, str]:
-        while True:
-            channel = subscription.try_resolve_channel_endpoint_port()
-            if channel is not None:
-                return channel
-            yield None
-
     # ---- below: helpers
-
-    def _report(self, problem: AerowireError | None) -> None:
-        self.problem = problem
-
-    def _now_ns(self) -> int:
-        clock = self._context.ports.clock if self._aeron is None else self._aeron.context.clock
-        return clock.now_ns()
-
-    def _look_at_time(self) -> None:
-        if self._now_ns() >= self._deadline_ns:
-            self.interrupt(self._timed_out())
-        elif self._aeron is not None:
-            run_invokers(self._context, self._aeron)
 
     def _timed_out(self) -> ArchiveTimeoutError:
         context = self._context

@@ -7,14 +7,11 @@ leader, and answers a challenge.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from aerowire.archive.client.opening import add, connect_client
-from aerowire.archive.client.steps import Steps
-from aerowire.archive.client.waiting import run_invokers
-from aerowire.base.errors import AerowireError, ClusterAuthenticationError, ClusterError, ClusterTimeoutError, ConfigurationError
+from aerowire.archive.client.connecting import Connecting, add, resolved_channel
+from aerowire.base.errors import ClusterAuthenticationError, ClusterError, ClusterTimeoutError, ConfigurationError
 from aerowire.base.version import VERSION
 from aerowire.client.publications.publication import CLOSED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
 from aerowire.cluster.client.egress_poller import EgressPoller
@@ -28,6 +25,8 @@ from aerowire.codecs.flyweights.cluster.messages.session_event import SessionEve
 from aerowire.recordings.versions import compose_version
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from aerowire.client.aeron import Aeron
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.subscriptions.image import Image
@@ -87,32 +86,24 @@ class Connected(NamedTuple):
     new_leader_timeout_ns: int
 
 
-class AsyncConnect(Steps["AeronCluster"]):
+class AsyncConnect(Connecting["AeronCluster"]):
     """A connection under way: `poll()` it until it returns true, then take its `result()`. From `AeronCluster.async_connect`.
 
     `state` is what it waits for, and `problem` the last error that it has got over. After `message_timeout_ns` it fails with a
     ClusterTimeoutError that says both. Given up or failed, it leaves nothing open.
     """
 
-    __slots__ = ("_aeron", "_context", "_deadline_ns", "_make", "_opened", "_others", "_others_ns", "problem", "state")
+    __slots__ = ("_context", "_make", "_opened", "_others", "_others_ns", "state")
 
     def __init__(self, context: ConcludedClusterContext, make: Callable[[Connected], AeronCluster]) -> None:
         """`make` makes the result."""
-        super().__init__("connect to the cluster", self._connect(), self._look_at_time)
+        super().__init__("connect to the cluster", self._open, context, default_name=DEFAULT_CLIENT_NAME, timed_out=self._timed_out)
         self.state = ConnectState.AWAIT_CLIENT
-        self.problem: AerowireError | None = None
         self._context = context
         self._make = make
-        self._aeron = context.aeron
         self._opened = ""  # the channel of the member that was asked last
         self._others: dict[int, str] = {}  # members to try from `_others_ns` on
         self._others_ns = 0
-        self._deadline_ns = self._now_ns() + context.message_timeout_ns
-
-    @property
-    def deadline_ns(self) -> int:
-        """When (ns of the client's clock) the connection fails."""
-        return self._deadline_ns
 
     def fail(self, error: BaseException) -> None:
         """End without a connection."""
@@ -121,31 +112,22 @@ class AsyncConnect(Steps["AeronCluster"]):
 
     # ---- the steps
 
-    def _connect(self) -> Generator[Pending[Any] | None, Any, AeronCluster]:
+    def _open(self, aeron: Aeron, opened: ExitStack) -> Generator[Pending[Any] | None, Any, AeronCluster]:
         context = self._context
-        with ExitStack() as opened:
-            aeron = self._aeron if self._aeron is not None else (yield from self._connect_client(opened))
-            self.state = ConnectState.CREATE_EGRESS_SUBSCRIPTION
-            channel, stream_id = context.egress_subscription_channel(), context.egress_stream_id
-            subscription = yield from add(lambda: aeron.async_add_subscription(channel, stream_id), self._report)
-            opened.callback(subscription.close)
-            self.state = ConnectState.CREATE_INGRESS_PUBLICATIONS
-            members = IngressMembers(context, aeron, subscription.registration_id)
-            opened.callback(members.close)
-            if context.ingress_endpoints is None:
-                members.replace_by_channel()
-            else:
-                members.replace(parse_ingress_endpoints(context.ingress_endpoints))
-            client = yield from self._open_session(aeron, subscription, members)
-            opened.pop_all()
-            self.state = ConnectState.DONE
-            return client
-
-    def _connect_client(self, opened: ExitStack) -> Generator[Pending[Any] | None, Any, Aeron]:
-        context = self._context
-        self._aeron = aeron = yield from connect_client(context, context.client_name or DEFAULT_CLIENT_NAME, self._report)
-        opened.callback(aeron.close)
-        return aeron
+        self.state = ConnectState.CREATE_EGRESS_SUBSCRIPTION
+        channel, stream_id = context.egress_subscription_channel(), context.egress_stream_id
+        subscription = yield from add(self, lambda: aeron.async_add_subscription(channel, stream_id))
+        opened.callback(subscription.close)
+        self.state = ConnectState.CREATE_INGRESS_PUBLICATIONS
+        members = IngressMembers(context, aeron, subscription.registration_id)
+        opened.callback(members.close)
+        if context.ingress_endpoints is None:
+            members.replace_by_channel()
+        else:
+            members.replace(parse_ingress_endpoints(context.ingress_endpoints))
+        client = yield from self._open_session(aeron, subscription, members)
+        self.state = ConnectState.DONE
+        return client
 
     def _open_session(
         self, aeron: Aeron, subscription: Subscription, members: IngressMembers
@@ -157,7 +139,7 @@ class AsyncConnect(Steps["AeronCluster"]):
             if requests >= REQUESTS_AT_ONCE:
                 yield from self._pause(REQUEST_INTERVAL_NS)
             requests += 1
-            response_channel = yield from self._response_channel(subscription)
+            response_channel = yield from resolved_channel(subscription)
             member_id, publication = yield from self._await_member(members)
             event = yield from self._ask_for_session(aeron, poller, publication, response_channel)
             if event is None:
@@ -185,15 +167,8 @@ class AsyncConnect(Steps["AeronCluster"]):
             )
 
     def _pause(self, duration_ns: int) -> Generator[Pending[Any] | None, Any, None]:
-        end_ns = self._now_ns() + duration_ns
-        while self._now_ns() < end_ns:
-            yield None
-
-    def _response_channel(self, subscription: Subscription) -> Generator[Pending[Any] | None, Any, str]:
-        while True:
-            channel = subscription.try_resolve_channel_endpoint_port()
-            if channel is not None:
-                return channel
+        end_ns = self.now_ns() + duration_ns
+        while self.now_ns() < end_ns:
             yield None
 
     def _await_member(self, members: IngressMembers) -> Generator[Pending[Any] | None, Any, tuple[int, IngressPublication]]:
@@ -202,7 +177,7 @@ class AsyncConnect(Steps["AeronCluster"]):
             if found is not None:
                 self._opened, self._others = found[1].channel, {}
                 return found
-            if self._others and self._now_ns() >= self._others_ns:
+            if self._others and self.now_ns() >= self._others_ns:
                 members.replace(self._others)
                 self._others = {}
             for error in members.errors:
@@ -247,7 +222,7 @@ class AsyncConnect(Steps["AeronCluster"]):
         self.state = ConnectState.SEND_MESSAGE
         while (result := publication.offer(message)) < 0:
             if result in (NOT_CONNECTED, CLOSED, MAX_POSITION_EXCEEDED):
-                self._report(ClusterError("the member has gone before the request was sent", where=publication.channel))
+                self.problem = ClusterError("the member has gone before the request was sent", where=publication.channel)
                 return None
             yield None
         self.state = ConnectState.POLL_RESPONSE
@@ -258,7 +233,7 @@ class AsyncConnect(Steps["AeronCluster"]):
             if event is not None:
                 return event
             if not publication.is_connected:
-                self._report(ClusterError("the member has gone before it answered", where=publication.channel))
+                self.problem = ClusterError("the member has gone before it answered", where=publication.channel)
                 return None
             yield None
 
@@ -278,7 +253,7 @@ class AsyncConnect(Steps["AeronCluster"]):
         if self._context.ingress_endpoints is not None:  # otherwise the channel itself leads to the leader
             members.replace({event.leader_member_id: leader})
             self._others = endpoints
-            self._others_ns = self._now_ns() + self._context.message_timeout_ns // LEADER_SHARE
+            self._others_ns = self.now_ns() + self._context.message_timeout_ns // LEADER_SHARE
 
     # ---- below: helpers
 
@@ -289,19 +264,6 @@ class AsyncConnect(Steps["AeronCluster"]):
             raise ClusterAuthenticationError(f"the cluster rejected the credentials: {event.detail}", where=where)
         if event.code == EventCode.ERROR:
             raise ClusterError(f"the cluster refused to open a session: {event.detail}", where=where)
-
-    def _report(self, problem: AerowireError | None) -> None:
-        self.problem = problem
-
-    def _now_ns(self) -> int:
-        clock = self._context.ports.clock if self._aeron is None else self._aeron.context.clock
-        return clock.now_ns()
-
-    def _look_at_time(self) -> None:
-        if self._now_ns() >= self._deadline_ns:
-            self.interrupt(self._timed_out())
-        elif self._aeron is not None:
-            run_invokers(self._context, self._aeron)
 
     def _where(self) -> str:
         context = self._context
