@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from aerowire.base.options import parse_definitions
 from aerowire.base.properties import read_properties
 from aerowire.base.units import INT32_MAX, INT32_MIN
 from aerowire.codecs.tables.options import OPTIONS
+
+if TYPE_CHECKING:
+    from aerowire.codecs.tables.option import Option
 
 N = TypeVar("N", int, float)
 INTERVAL_MIN_S = 0.05
@@ -94,8 +97,12 @@ def _number(kind: Callable[[str], N], text: str) -> N:
 
 def named_directory(arguments: argparse.Namespace) -> str | None:
     """Return the directory that --dir, -Daeron.dir or the environment's AERON_DIR names, the first of them; None without any."""
-    option = OPTIONS["dir"]
-    return properties_of(arguments).get(option.property) or os.environ.get(option.env) or None
+    return value_told(properties_of(arguments), OPTIONS["dir"])
+
+
+def value_told(properties: Mapping[str, str], option: Option) -> str | None:
+    """Return the text that properties or the environment give an option; None without any."""
+    return properties.get(option.property) or os.environ.get(option.env) or None
 
 
 def properties_of(arguments: argparse.Namespace, files: Sequence[str] = ()) -> dict[str, str]:

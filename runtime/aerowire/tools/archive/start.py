@@ -6,10 +6,9 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of
+from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of, value_told
 
 if TYPE_CHECKING:
     from aerowire.archive.context import ArchiveContext
@@ -115,16 +114,9 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     for name, value in given.items():
         if value is not None:
             properties[OPTIONS[name].property] = value
-    if not _told(properties, "replication_channel"):
-        properties[OPTIONS["replication_channel"].property] = _port_beside(_told(properties, "control_channel"))
+    if value_told(properties, OPTIONS["replication_channel"]) is None:
+        properties[OPTIONS["replication_channel"].property] = _port_beside(value_told(properties, OPTIONS["control_channel"]))
     return properties
-
-
-def _told(properties: Mapping[str, str], name: str) -> str | None:
-    """Return what properties or the environment say of an option."""
-    from aerowire.codecs.tables.archive_options import OPTIONS
-
-    return properties.get(OPTIONS[name].property) or os.environ.get(OPTIONS[name].env)
 
 
 def _port_beside(control_channel: str | None) -> str:

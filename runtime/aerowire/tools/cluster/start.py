@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of
+from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of, value_told
 
 if TYPE_CHECKING:
     from aerowire.cluster.consensus.members import ClusterMember
@@ -159,7 +159,7 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     properties |= {option.property: value for option, value in given.items() if value is not None}
     member = _own_member(properties)
     for option, value in _defaults(member, is_attached=arguments.attach).items():
-        if value is not None and _told(properties, option) is None:
+        if value is not None and value_told(properties, option) is None:
             properties[option.property] = value
     return properties
 
@@ -170,11 +170,11 @@ def _own_member(properties: Mapping[str, str]) -> ClusterMember:
     from aerowire.codecs.tables.cluster_options import OPTIONS
 
     form = "id,ingress,consensus,log,catchup,archive|..."
-    members = parse_members(_told(properties, OPTIONS["cluster_members"]) or "")
+    members = parse_members(value_told(properties, OPTIONS["cluster_members"]) or "")
     if not members:
         hint = "a cluster of one on this machine: 0,localhost:9000,localhost:9001,localhost:9002,localhost:9003,localhost:9004"
         raise ConfigurationError("the members of the cluster are not told", where="--members", expected=form, actual="none", hint=hint)
-    told = _told(properties, OPTIONS["cluster_member_id"]) or "0"
+    told = value_told(properties, OPTIONS["cluster_member_id"]) or "0"
     found = next((one for one in members if str(one.member_id) == told), None)
     if found is None:
         ids = ", ".join(str(one.member_id) for one in members)
@@ -198,8 +198,3 @@ def _defaults(member: ClusterMember, *, is_attached: bool) -> dict[Any, str | No
         ARCHIVE["control_channel"]: f"aeron:udp?endpoint={member.archive_endpoint}",
         ARCHIVE["replication_channel"]: any_port,
     }
-
-
-def _told(properties: Mapping[str, str], option: Any) -> str | None:
-    """Return what properties or the environment say of an option."""
-    return properties.get(option.property) or os.environ.get(option.env) or None
