@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from aerowire.tools.arguments import seconds
 from aerowire.tools.directory_command import Subparsers, add_family_parser, system_files, tell_of
 
 if TYPE_CHECKING:
+    from aerowire.archive import AeronArchive
     from aerowire.base.errors import ConfigurationError
     from aerowire.client import Aeron
     from aerowire.cluster.files.mark_header import ClusterMarkHeader
@@ -114,6 +116,24 @@ def connect_to_driver(header: ClusterMarkHeader) -> Aeron:
         return connect("aerowire cluster", aeron_dir=header.aeron_directory)
     except DriverError as error:
         raise _not_running(header, error.what) from error
+
+
+@contextmanager
+def connect_to_archive(header: ClusterMarkHeader) -> Iterator[AeronArchive]:
+    """Connect to the archive of a member, by the member's driver. Raises ConfigurationError where the driver does not run."""
+    from aerowire.archive import AeronArchive
+    from aerowire.base.channel_uri import IPC_CHANNEL
+
+    with (
+        connect_to_driver(header) as aeron,
+        AeronArchive.connect(
+            aeron=aeron,
+            control_request_channel=IPC_CHANNEL,
+            control_request_stream_id=header.archive_stream_id,
+            control_response_channel=IPC_CHANNEL,
+        ) as archive,
+    ):
+        yield archive
 
 
 def _not_running(header: ClusterMarkHeader, actual: str) -> ConfigurationError:

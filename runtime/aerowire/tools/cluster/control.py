@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.tools.cluster.cluster_command import add_running_command, connect_to_driver, member_of, tell
-from aerowire.tools.cluster.membership import query_members, tell_why_silent
+from aerowire.tools.cluster.membership import LOOK_S, query_members, tell_why_silent
 from aerowire.tools.directory_command import Subparsers, show, show_json
 
 if TYPE_CHECKING:
     from aerowire.cluster.files.mark_header import ClusterMarkHeader
     from aerowire.codecs.tables.counters import CounterType
-    from aerowire.ipc.counters import AtomicCounter, CountersManager
+    from aerowire.ipc.counters import CountersManager
     from aerowire.tools.cluster.membership import Membership
 
-_LOOK_S = 0.001
 _SNAPSHOT_TIMEOUT_S = 30.0
 # By the state in which a request was not obeyed.
 _HINTS = {
@@ -177,16 +176,15 @@ def _ask(header: ClusterMarkHeader, membership: Membership, request: _Request, t
             why = f"Failed to apply {request.toggle}, current toggle value = {current}"
             raise _RefusedError(why, "the cluster is doing what it was asked to before: try again when that is done")
         if request.is_awaited:
-            _await(counter, ClusterControlToggle.NEUTRAL, request, timeout_s)
+            _await(lambda: counter.get() == ClusterControlToggle.NEUTRAL, request, timeout_s)
 
 
-def _await(counter: AtomicCounter, neutral: int, request: _Request, timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    while counter.get() != neutral:
-        if time.monotonic() > deadline:
-            why = f"Timed out after {round(timeout_s * 1000)}ms waiting for {request.toggle} to complete."
-            raise _RefusedError(why, "it may be done later: `aerowire cluster recording-log` shows new snapshots; --timeout waits longer")
-        time.sleep(_LOOK_S)
+def _await(is_done: Callable[[], bool], request: _Request, timeout_s: float) -> None:
+    from aerowire.client.handles.waiting import wait_for
+
+    if not wait_for(is_done, int(timeout_s * 1e9), sleep_max_s=LOOK_S):
+        why = f"Timed out after {round(timeout_s * 1000)}ms waiting for {request.toggle} to complete."
+        raise _RefusedError(why, "it may be done later: `aerowire cluster recording-log` shows new snapshots; --timeout waits longer")
 
 
 def _where_the_leader_is(membership: Membership) -> str:

@@ -11,8 +11,6 @@ from aerowire.tools.cluster.cluster_command import add_command, add_running_comm
 from aerowire.tools.directory_command import Subparsers, show, show_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from aerowire.client import Aeron
     from aerowire.cluster.files.mark_header import ClusterMarkHeader
     from aerowire.codecs.flyweights.cluster.messages.cluster_members_extended_response import (
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
         ClusterMembersExtendedResponseActiveMembers,
     )
 
-_LOOK_S = 0.001
+LOOK_S = 0.001  # the longest sleep between two looks at what a member does
 _NULL_VALUE = -1
 SILENT = "timeout waiting for response from node"
 
@@ -108,6 +106,7 @@ def run_is_leader(arguments: argparse.Namespace) -> int:
 
 def query_members(aeron: Aeron, header: ClusterMarkHeader, timeout_s: float) -> Membership | None:
     """Return what a consensus module tells of its cluster; None where it has not answered in time."""
+    from aerowire.client.handles.waiting import wait_for
     from aerowire.client.subscriptions.assembler import FragmentAssembler
     from aerowire.codecs.flyweights.cluster.dispatch import decode
     from aerowire.codecs.flyweights.cluster.enums import BooleanType
@@ -116,6 +115,7 @@ def query_members(aeron: Aeron, header: ClusterMarkHeader, timeout_s: float) -> 
     from aerowire.codecs.support.errors import SbeError
 
     correlation_id = aeron.next_correlation_id()
+    is_asked = False
     answers: list[ClusterMembersExtendedResponse] = []
 
     def on_message(buffer: memoryview, offset: int, length: int, _header: object) -> None:
@@ -128,19 +128,20 @@ def query_members(aeron: Aeron, header: ClusterMarkHeader, timeout_s: float) -> 
 
     assembler = FragmentAssembler(on_message)
     query = ClusterMembersQuery(correlation_id=correlation_id, extended=BooleanType.TRUE).encode()
-    deadline = time.monotonic() + timeout_s
     with (
         aeron.add_subscription(header.control_channel, header.service_stream_id) as subscription,
         aeron.add_publication(header.control_channel, header.consensus_module_stream_id) as publication,
     ):
 
         def is_answered() -> bool:
-            subscription.poll(assembler, 1)
+            nonlocal is_asked
+            if is_asked:
+                subscription.poll(assembler, 1)
+            else:  # an answer that comes before the subscription is connected is lost
+                is_asked = subscription.is_connected and publication.offer(query) > 0
             return bool(answers)
 
-        # BEFORE the question: an answer that comes before the subscription is connected is lost.
-        is_asked = _wait(lambda: subscription.is_connected and publication.offer(query) > 0, deadline)
-        return _membership(answers[0]) if is_asked and _wait(is_answered, deadline) else None
+        return _membership(answers[0]) if wait_for(is_answered, int(timeout_s * 1e9), sleep_max_s=LOOK_S) else None
 
 
 def tell_why_silent(header: ClusterMarkHeader) -> None:
@@ -156,14 +157,6 @@ def tell_why_silent(header: ClusterMarkHeader) -> None:
 
 def _membership(answer: ClusterMembersExtendedResponse) -> Membership:
     return Membership(answer.current_time_ns, answer.leader_member_id, answer.member_id, list(answer.active_members))
-
-
-def _wait(condition: Callable[[], bool], deadline: float) -> bool:
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_LOOK_S)
-    return True
 
 
 def _member_text(member: ClusterMembersExtendedResponseActiveMembers, leader_member_id: int) -> str:

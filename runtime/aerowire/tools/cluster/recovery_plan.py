@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.tools.arguments import count_or_none
-from aerowire.tools.cluster.cluster_command import add_command, connect_to_driver, member_of
+from aerowire.tools.cluster.cluster_command import add_command, connect_to_archive, member_of
 from aerowire.tools.cluster.recording_log import open_recording_log
 from aerowire.tools.directory_command import Subparsers, show, show_json, system_files
 from aerowire.tools.terminal.flyweight_text import camel_case
@@ -35,18 +35,6 @@ def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
         "service_count", metavar="SERVICE_COUNT", nargs="?", type=count_or_none, help="services of the member (default: its mark files)"
     )
     parser.add_argument("--archive-dir", metavar="DIR", help="read the catalog in this directory instead of asking the archive")
-
-
-@dataclass(frozen=True, slots=True)
-class _Extent:
-    """A recording of the log, by the files of its archive."""
-
-    start_position: int
-    stop_position: int
-    initial_term_id: int
-    term_buffer_length: int
-    mtu_length: int
-    session_id: int
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -85,19 +73,7 @@ def _extent(arguments: argparse.Namespace, recording_id: int) -> RecordingExtent
     """Return what is recorded of the log; None where the archive does not know the recording."""
     if arguments.archive_dir is not None:
         return _extent_in(Path(arguments.archive_dir), recording_id)
-    from aerowire.archive import AeronArchive
-    from aerowire.base.channel_uri import IPC_CHANNEL
-
-    header = member_of(arguments).component.header
-    with (
-        connect_to_driver(header) as aeron,
-        AeronArchive.connect(
-            aeron=aeron,
-            control_request_channel=IPC_CHANNEL,
-            control_request_stream_id=header.archive_stream_id,
-            control_response_channel=IPC_CHANNEL,
-        ) as archive,
-    ):
+    with connect_to_archive(member_of(arguments).component.header) as archive:
         return next(iter(archive.list_recording(recording_id)), None)
 
 
@@ -107,11 +83,4 @@ def _extent_in(directory: Path, recording_id: int) -> RecordingExtent:
 
     with OfflineCatalog(system_files(), directory) as catalog:
         entry = catalog.entry(recording_id)
-    return _Extent(
-        start_position=entry.start_position,
-        stop_position=recorded_end(system_files(), directory, entry),
-        initial_term_id=entry.initial_term_id,
-        term_buffer_length=entry.term_buffer_length,
-        mtu_length=entry.mtu_length,
-        session_id=entry.session_id,
-    )
+    return replace(entry, stop_position=recorded_end(system_files(), directory, entry))

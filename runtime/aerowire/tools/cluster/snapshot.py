@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.cluster.cluster_command import add_running_command, connect_to_driver, member_of, tell
+from aerowire.tools.cluster.cluster_command import add_running_command, connect_to_archive, member_of, tell
 from aerowire.tools.cluster.recording_log import open_recording_log
 from aerowire.tools.directory_command import Subparsers, show, show_json
 
@@ -41,8 +41,6 @@ def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the latest snapshot; returns 1 if there is none."""
-    from aerowire.archive import AeronArchive
-    from aerowire.base.channel_uri import IPC_CHANNEL
     from aerowire.cluster.files.recording_log_entry import CONSENSUS_MODULE_SERVICE_ID
 
     with open_recording_log(Path(arguments.directory)) as log:
@@ -53,15 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     header = member_of(arguments).component.header
     records: list[dict[str, Any]] = []
-    with (
-        connect_to_driver(header) as aeron,
-        AeronArchive.connect(
-            aeron=aeron,
-            control_request_channel=IPC_CHANNEL,
-            control_request_stream_id=header.archive_stream_id,
-            control_response_channel=IPC_CHANNEL,
-        ) as archive,
-    ):
+    with connect_to_archive(header) as archive:
         length = _replay(archive, entry, arguments.timeout, records.append if arguments.json else _show_record)
     if arguments.json:
         show_json({"recording_id": entry.recording_id, "member_id": header.member_id, "length": length, "records": records})
