@@ -155,7 +155,7 @@ class AeronArchive(CompositeCommands, SegmentCommands, EventCommands):
         """Start to close, as `close`: `poll()` the result until it returns true. The session ends at once."""
         self._session.close()
         if self._closing is None:
-            self._closing = Steps("close the client of the archive", self._close_aeron(), lambda: None)
+            self._closing = Steps("close the client of the archive", self._close_aeron())
         return self._closing
 
     def __enter__(self) -> Self:

@@ -12,17 +12,21 @@ from aerowire.codecs.flyweights.commands import NULL_CORRELATION_ID
 T = TypeVar("T")
 
 
+def _no_work() -> None:
+    """Do nothing: something else serves the streams that the steps depend on."""
+
+
 class Steps(Pending[T]):
     """An operation under way: `poll()` it until it returns true, then take its `result()`.
 
     The generator yields a Pending and gets its result, or has its error raised at the `yield`; or it yields None, to look again at the
     next `poll`. What it returns is the result, what it raises the error. Given up, it is closed and what it awaits is abandoned: it cleans
-    up in `except` or `finally`. `work` is called at each `poll`, for what the generator looks at without a Pending.
+    up in `except` or `finally`. `work` is called at each `poll`, where nothing else serves what the generator looks at without a Pending.
     """
 
     __slots__ = ("_awaited", "_is_advancing", "_steps", "_work")
 
-    def __init__(self, what: str, steps: Generator[Pending[Any] | None, Any, T], work: Callable[[], object]) -> None:
+    def __init__(self, what: str, steps: Generator[Pending[Any] | None, Any, T], work: Callable[[], object] = _no_work) -> None:
         super().__init__(NULL_CORRELATION_ID, what, self._advance, Steps._give_up)
         self._steps = steps
         self._work = work

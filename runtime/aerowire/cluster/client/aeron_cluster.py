@@ -264,7 +264,7 @@ class AeronCluster(SessionIngress):
         owns_aeron, self._owns_aeron = self._owns_aeron, False
         self.close()
         if self._closing is None:
-            self._closing = Steps("close the client of the cluster", self._close_aeron(owns_aeron), lambda: None)
+            self._closing = Steps("close the client of the cluster", self._close_aeron(owns_aeron))
         return self._closing
 
     def __enter__(self) -> Self:

@@ -77,7 +77,7 @@ class ConsensusModuleAgent(Agent):
         self._service_adapter = resources.service_adapter
         self._service_adapter.listen(self.member.on_service_word)
         steps = recover(core, resources.services.acks, self.member.load_snapshot)
-        self._recovery: Steps[Recovered] | None = Steps("recover", steps, _nothing)
+        self._recovery: Steps[Recovered] | None = Steps("recover", steps)
 
     # The cycle
 
@@ -229,7 +229,3 @@ class ConsensusModuleAgent(Agent):
                 hook()
             except Exception as error:  # of the application, which may raise anything
                 self.core.errors.record(error)
-
-
-def _nothing() -> None:
-    """Leave the client and the archive to the agent, which serves them each cycle."""

@@ -119,7 +119,7 @@ class MemberActions:
     def _obey_node_toggle(self) -> None:
         toggle = self._core.counter_value(CounterType.NODE_CONTROL_TOGGLE)
         if toggle == NodeControlToggle.VALIDATE_RECORDING_LOG and self._validating is None:
-            self._validating = Steps("validate recording.log", validate_recording_log(self._core), _nothing)
+            self._validating = Steps("validate recording.log", validate_recording_log(self._core))
         elif toggle != NodeControlToggle.REPLICATE_STANDBY_SNAPSHOT:
             return
         self._core.set_counter(CounterType.NODE_CONTROL_TOGGLE, NodeControlToggle.NEUTRAL)
@@ -201,7 +201,7 @@ class MemberActions:
             if member.commit_position >= self._log_position:
                 self._begin_snapshot((), member.commit_position)
         elif is_snapshot and not acks.is_snapshot_expected:
-            self._taking = Steps("take no snapshot, as services did not read of it", self._skip(), _nothing)
+            self._taking = Steps("take no snapshot, as services did not read of it", self._skip())
         elif acks.is_snapshot_next and acks.is_round_complete:
             round_ = acks.take_snapshot_round()
             if is_snapshot:
@@ -222,7 +222,7 @@ class MemberActions:
         for service_id in failed:
             self._core.errors.record(f"service={service_id} failed to take snapshot", key="failed to take snapshot")
         steps = self._skip() if failed else self._take(acks, log_position)
-        self._taking = Steps(f"take a snapshot at position {log_position}", steps, _nothing)
+        self._taking = Steps(f"take a snapshot at position {log_position}", steps)
 
     def _skip(self) -> Generator[None, None, None]:
         """Take no snapshot: a set without a service's is none."""
@@ -333,7 +333,3 @@ class MemberActions:
     def _terminate(self, log_position: int) -> None:
         self._core.recording_log.commit_log_position(self._member.leadership_term_id, log_position)
         self._member.end("terminated", is_expected=True)
-
-
-def _nothing() -> None:
-    """Leave the client and the archive to the agent, which serves them each cycle."""

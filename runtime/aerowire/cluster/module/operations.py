@@ -29,7 +29,7 @@ class Operations:
 
     def start(self, what: str, steps: StepsOf) -> None:
         """Begin an operation: its first step is taken at the next `poll`."""
-        self._running.append(Steps(what, steps, _nothing))
+        self._running.append(Steps(what, steps))
 
     def poll(self) -> int:
         """Proceed with all; return how many have ended."""
@@ -59,7 +59,3 @@ class Operations:
         else:
             if result is not None:
                 self._give(result)
-
-
-def _nothing() -> None:
-    """Leave the client and the archive to the agent, which serves them each cycle."""

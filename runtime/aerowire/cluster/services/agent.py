@@ -167,7 +167,7 @@ class ClusteredServiceAgent(Agent):
         return polled
 
     def _begin(self, what: str, operation: Operation) -> None:
-        self._operation = Steps(what, operation, _no_work)
+        self._operation = Steps(what, operation)
 
     def _begin_next(self) -> None:
         """Begin what the consensus module has asked for, once the service has come to where it is asked for."""
@@ -281,7 +281,7 @@ class ClusteredServiceAgent(Agent):
         for close in closing if not self.core.aeron.is_closed else ():
             self._attempt(close)
         if self.core.context.aeron is not None:
-            return Steps("close the container", _nothing(), _no_work)
+            return Steps("close the container", _nothing())
         return self.core.aeron.async_close()
 
     def _attempt(self, action: Callable[[], object]) -> None:
@@ -289,10 +289,6 @@ class ClusteredServiceAgent(Agent):
             action()
         except Exception as error:
             self.core.errors.record(error)
-
-
-def _no_work() -> None:
-    """Do nothing: the agent's cycle does what an operation needs."""
 
 
 def _nothing() -> Operation:
