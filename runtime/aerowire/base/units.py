@@ -22,6 +22,8 @@ _TRUE, _FALSE = {"true", "on", "1"}, {"false", "off", "0"}
 
 INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+# An id, a position or a time that is not known. Aeron: Aeron.NULL_VALUE.
+NULL_VALUE = -1
 
 
 def parse_size(name: str, text: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.catchups import Catchups
 from aerowire.cluster.consensus.effects import (
     ChangeRole,
@@ -20,7 +21,7 @@ from aerowire.cluster.consensus.effects import (
     StoreTerm,
 )
 from aerowire.cluster.consensus.inputs import CandidateTermStored, TermStored
-from aerowire.cluster.consensus.member_states import NULL_VALUE, MemberState
+from aerowire.cluster.consensus.member_states import MemberState
 from aerowire.cluster.consensus.messages import NewLeadershipTerm, RequestVote, StopCatchup, TerminationPosition, Vote, flaw_of, sender_of
 from aerowire.cluster.consensus.options import NULL_MEMBER_ID
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION

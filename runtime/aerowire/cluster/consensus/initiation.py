@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.effects import ElectionStarted, ReportFailure, StopLog
-from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.consensus.options import NULL_MEMBER_ID
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 

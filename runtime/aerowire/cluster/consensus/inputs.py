@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.messages import Message
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.effects import NotifyCommit
 from aerowire.cluster.consensus.inputs import TermEntry
 from aerowire.cluster.consensus.member_states import (
-    NULL_VALUE,
     has_active_quorum,
     quorum_position_bounded_by_leader_log,
 )

@@ -15,7 +15,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 
 if TYPE_CHECKING:

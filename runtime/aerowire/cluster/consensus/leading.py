@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.effects import AddLogPublication, AppendTermEvent, JoinLogAsLeader, NotifyCommit, StartReplay
 from aerowire.cluster.consensus.inputs import LogPublicationAdded, TermEntry
 from aerowire.cluster.consensus.member_states import (
-    NULL_VALUE,
     has_active_quorum,
     has_quorum_at_position,
     quorum_position_bounded_by_leader_log,

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from aerowire.base.units import NULL_VALUE
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
-
-NULL_VALUE = -1
 
 
 @dataclass(slots=True)

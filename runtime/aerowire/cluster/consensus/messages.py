@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.recordings.versions import compose_version
 

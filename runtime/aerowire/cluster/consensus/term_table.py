@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.inputs import TermEntry
-from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Self
 from aerowire.agents.mark_file import MarkFile
 from aerowire.agents.mark_life import NULL_TIMESTAMP_MS
 from aerowire.base.errors import ClusterFileError, ConfigurationError
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.files.mark_header import MESSAGE_HEADER_LENGTH, ClusterMarkHeader, mark_kind
-from aerowire.cluster.files.recording_log_entry import NULL_VALUE
 from aerowire.codecs.flyweights.cluster_files import (
     CLUSTER_ERROR_LOG_LENGTH_MIN,
     CLUSTER_MARK_FILE_HEADER_LENGTH,

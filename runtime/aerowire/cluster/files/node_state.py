@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from aerowire.base.errors import ClusterFileError
-from aerowire.cluster.files.recording_log_entry import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.files.updated_file import UpdatedFile
 from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.flyweights.cluster_files import CLUSTER_FILE_VERSION, NODE_STATE_FILE_LENGTH, NODE_STATE_FILE_NAME

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from aerowire.base.errors import ClusterFileError, RecordingLogError
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.files.recording_log_entry import (
     CONSENSUS_MODULE_SERVICE_ID,
     ENTRY_ALIGNMENT,
-    NULL_VALUE,
     RecordingLogEntry,
     check_endpoint,
     decode_entries,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerowire.base.errors import ClusterFileError, RecordingLogError
+from aerowire.base.units import NULL_VALUE
 from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.flyweights.recording_log import (
     ARCHIVE_ENDPOINT_LENGTH_MAX,
@@ -27,7 +28,6 @@ from aerowire.codecs.flyweights.recording_log import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-NULL_VALUE: Final = -1  # of ids, positions and timestamps that are not known
 CONSENSUS_MODULE_SERVICE_ID: Final = -1
 ENTRY_ALIGNMENT: Final = RecordingLogEntryDecoder.ALIGNMENT
 _FIXED_LENGTH = RecordingLogEntryDecoder.ENCODED_LENGTH

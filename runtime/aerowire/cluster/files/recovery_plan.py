@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from aerowire.base.errors import RecordingLogError
-from aerowire.cluster.files.recording_log_entry import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.files.snapshot_sets import Snapshot, consensus_module_snapshots, snapshot_set
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from aerowire.agents.living_owner_check import LivingOwnerCheck
 from aerowire.base import units
 from aerowire.base.errors import ActiveClusterError
+from aerowire.base.units import NULL_VALUE
 from aerowire.base.version import VERSION
-from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.codecs.flyweights.cnc import (
     ClusterCounterKeyEncoder,
     RecoveryStateKeyEncoder,

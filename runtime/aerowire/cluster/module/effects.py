@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aerowire.base.errors import AerowireError, ConsensusModuleError
+from aerowire.base.units import INT64_MAX
 from aerowire.cluster.consensus import effects, inputs
 from aerowire.cluster.module.consensus_codec import encode_message
 from aerowire.cluster.module.log.catchup_replays import CatchupReplays
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.log.log_recording import LogRecording
     from aerowire.cluster.module.node_services.service_control import ServiceControl
 
-_POSITION_MAX = (1 << 63) - 1
 _Steps = Generator["Pending[Any] | None", Any, inputs.Result | None]
 
 
@@ -257,7 +257,7 @@ class Effects:
         yield from self._recording.record(publisher.recording_channel(session_id), session_id, SourceLocation.LOCAL)
         yield from self._services.join_log(
             log_position=effect.position,
-            max_log_position=_POSITION_MAX,
+            max_log_position=INT64_MAX,
             log_session_id=session_id,
             log_stream_id=self._core.context.log_stream_id,
             is_startup=effect.is_startup,

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aerowire.base.errors import ConsensusModuleError
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.inputs import Result, TermReplayed
-from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.consensus.members import encode_members
 from aerowire.cluster.module.clients.client_sessions import ClientSessions
 from aerowire.cluster.module.clients.ingress_adapter import IngressAdapter

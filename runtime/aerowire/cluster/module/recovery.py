@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aerowire.base.errors import ConsensusModuleError
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.inputs import RecoveryFacts, TermEntry
-from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.module import channels
 from aerowire.cluster.module.cluster_counters import async_add_recovery_state
 from aerowire.cluster.module.log.log_replay import await_image, session_id_of

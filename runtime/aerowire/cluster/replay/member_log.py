@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.recorded_frames import FramesBroken, RecordedFrame, recorded_end, recorded_frames
 from aerowire.base.errors import ArchiveFileError, ClusterServiceError
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.files.recording_log import RecordingLog
-from aerowire.cluster.files.recording_log_entry import NULL_VALUE
 from aerowire.codecs.flyweights.transport import DataFlags, FrameType
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from aerowire.base.errors import ClusterSnapshotError
+from aerowire.base.units import INT64_MAX
 from aerowire.cluster.service_messages.ring_lengths import CAPACITY_MAX, RingLengths
 from aerowire.cluster.service_messages.service_session_ids import first_service_session_id
 from aerowire.cluster.snapshots.consensus_module_snapshot import PendingMessagesRecord
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 # Messages appended in a poll: the ingress of clients has its turn between polls.
 SERVICE_MESSAGE_LIMIT: Final = 20
 # The timestamp of a message that is not in the leader's log; otherwise it is the message's position there.
-NOT_APPENDED: Final = (1 << 63) - 1
+NOT_APPENDED: Final = INT64_MAX
 
 SESSION_HEADER_LENGTH: Final = HEADER.size + SessionMessageHeaderDecoder.SBE_BLOCK_LENGTH
 _SESSION_ID_OFFSET: Final = HEADER.size + SessionMessageHeaderDecoder.CLUSTER_SESSION_ID_ENCODING_OFFSET

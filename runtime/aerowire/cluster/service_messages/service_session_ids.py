@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from aerowire.base.units import INT64_MIN
+
 _SERVICE_SHIFT: Final = 56
 _SERVICE_MASK: Final = 0x7F
-_FIRST: Final = -(1 << 63)
 
 
 def first_service_session_id(service_id: int) -> int:
     """Return the number before that of a service's first message."""
-    return _FIRST | service_id << _SERVICE_SHIFT
+    return INT64_MIN | service_id << _SERVICE_SHIFT
 
 
 def service_id_of_log_message(cluster_session_id: int) -> int:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aerowire.agents.client_errors import ClientErrors
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.services.call_guard import CallGuard
-from aerowire.cluster.services.recovery_state import NULL_VALUE
 from aerowire.cluster.services.session_header import SessionHeader
 from aerowire.codecs.flyweights.cnc import ClusterRole
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from aerowire.agents.error_recorder import describe
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ClusterServiceError
+from aerowire.base.units import NULL_VALUE
 from aerowire.client.handles.readable_counter import ReadableCounter
 from aerowire.cluster.services.core import ContainerTermination
-from aerowire.cluster.services.recovery_state import NULL_VALUE, find_commit_position, find_recovery_state
+from aerowire.cluster.services.recovery_state import find_commit_position, find_recovery_state
 from aerowire.codecs.flyweights.cluster.enums import BooleanType
 from aerowire.codecs.flyweights.cnc import ClusterRole
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.base.errors import ClusterServiceError
+from aerowire.base.units import NULL_VALUE
 from aerowire.codecs.flyweights.cnc import ClusterCounterKeyDecoder, RecoveryStateKeyDecoder, SnapshotRecordingIdDecoder
 from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
     from aerowire.ipc.counters import CountersReader
 
-NULL_VALUE = -1
 _RECORDING_ID_LENGTH = SnapshotRecordingIdDecoder.ENCODED_LENGTH
 
 

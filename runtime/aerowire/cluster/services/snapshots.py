@@ -12,8 +12,8 @@ from aerowire.archive.client.parameters import ReplayParams
 from aerowire.archive.client.recording_pos import describe_recording_counter, find_counter_id_by_session, is_recording_active
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ArchiveError, ClusterServiceError, ClusterSnapshotError
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.services.core import ContainerTermination
-from aerowire.cluster.services.recovery_state import NULL_VALUE
 from aerowire.cluster.snapshots.markers import SERVICE_SNAPSHOT_TYPE_ID, SnapshotDetails, SnapshotRecords
 from aerowire.cluster.snapshots.service_snapshot import decode_client_session, encode_service_snapshot
 from aerowire.cluster.snapshots.stream import read_records, write_messages

@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final
 
-from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.cluster.enums import CloseReason, EventCode
 from aerowire.codecs.flyweights.cnc import COUNTER_LABEL_LENGTH_MAX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.sessions.cluster_session import NO_RESPONSE, ClusterSession, SessionState
 from aerowire.cluster.sessions.effects import ChangeState, CloseResponse, Effect, EgressMessage, OpenResponse, Send
 from aerowire.cluster.sessions.session_options import PROTOCOL_VERSION

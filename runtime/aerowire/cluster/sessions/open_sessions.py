@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.sessions.cluster_session import ClusterSession, SessionAction, SessionState
 from aerowire.cluster.sessions.effects import AppendSessionClose, CountTimedOutClient, SessionClosed, SessionClosing, SessionOpened
 from aerowire.cluster.snapshots.consensus_module_snapshot import ClusterSessionRecord

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.sessions.cluster_session import ClusterSession, SessionAction, SessionState
 from aerowire.cluster.sessions.effects import AppendSessionOpen, BackupResponse, CountTimedOutClient
 from aerowire.cluster.sessions.session_options import PROTOCOL_VERSION

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from aerowire.cluster.consensus.member_states import NULL_VALUE
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.sessions import inputs
 from aerowire.cluster.sessions.admin_requests import AdminRequests
 from aerowire.cluster.sessions.authentication import Authentication

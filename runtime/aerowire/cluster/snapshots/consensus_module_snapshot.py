@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from aerowire.base.errors import ClusterSnapshotError
+from aerowire.base.units import INT64_MIN
 from aerowire.codecs.flyweights.cluster.enums import CloseReason, SnapshotMark
 from aerowire.codecs.flyweights.cluster.messages.cluster_session import ClusterSession, ClusterSessionDecoder
 from aerowire.codecs.flyweights.cluster.messages.consensus_module import ConsensusModule, ConsensusModuleDecoder
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 # A time that a snapshot does not tell.
 NULL_TIME: Final = -1
-_NULL_NUMBER: Final = -(1 << 63)
+_NULL_NUMBER: Final = INT64_MIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

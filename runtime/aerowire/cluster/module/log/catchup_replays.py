@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 from aerowire.archive.client.parameters import ReplayParams
 from aerowire.base.errors import AerowireError
+from aerowire.base.units import INT64_MAX
 from aerowire.cluster.module import channels
 
 if TYPE_CHECKING:
     from aerowire.client.handles.waiting import Pending
     from aerowire.cluster.consensus.effects import StartCatchup
     from aerowire.cluster.module.core import ModuleCore
-
-# As the official leader asks for a replay that goes on with the recording.
-_LENGTH_MAX = (1 << 63) - 1
 
 
 class CatchupReplays:
@@ -37,7 +35,8 @@ class CatchupReplays:
         channel = channels.catchup_replay(
             context.follower_catchup_channel, effect.catchup_endpoint, effect.log_session_id, effect.member_id
         )
-        params = ReplayParams(position=effect.position, length=_LENGTH_MAX)
+        # As the official leader asks for a replay that goes on with the recording.
+        params = ReplayParams(position=effect.position, length=INT64_MAX)
         self._starting[effect.member_id] = self._core.archive.async_start_replay(recording_id, channel, context.log_stream_id, params)
 
     def poll(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from aerowire.base.errors import AerowireError, ConsensusModuleError
+from aerowire.base.units import INT64_MAX
 from aerowire.cluster.consensus.inputs import CatchupDestinationAdded, LogJoined
 from aerowire.cluster.module import channels
 from aerowire.codecs.flyweights.archive.enums import SourceLocation
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.log.log_adapter import LogAdapter
     from aerowire.cluster.module.log.log_recording import LogRecording
     from aerowire.cluster.module.node_services.service_control import ServiceControl
-
-_POSITION_MAX = (1 << 63) - 1
 
 
 class FollowerLog:
@@ -80,7 +79,7 @@ class FollowerLog:
         self._adapter.join(image)
         yield from self._services.join_log(
             log_position=position,
-            max_log_position=_POSITION_MAX,
+            max_log_position=INT64_MAX,
             log_session_id=log_session_id,
             log_stream_id=subscription.stream_id,
             is_startup=is_startup,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from aerowire.archive.client.recording_pos import describe_recording_counter, find_counter_id_by_recording, find_counter_id_by_session
 from aerowire.base.errors import ClosedError, ConsensusModuleError
+from aerowire.base.units import NULL_VALUE
 from aerowire.client.handles.readable_counter import ReadableCounter
-from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.codecs.flyweights.archive.enums import SourceLocation
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.ipc.counters import NULL_COUNTER_ID

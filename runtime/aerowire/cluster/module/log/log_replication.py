@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from aerowire.archive.client.parameters import ReplicationParams
 from aerowire.archive.client.recording_pos import find_counter_id_by_recording
 from aerowire.base.errors import ConsensusModuleError
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.inputs import LogReplicated
-from aerowire.cluster.consensus.member_states import NULL_VALUE
 from aerowire.cluster.module import channels
 from aerowire.cluster.module.log.log_replay import session_id_of
 from aerowire.codecs.flyweights.archive.enums import RecordingSignal
