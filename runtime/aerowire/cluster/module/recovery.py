@@ -10,12 +10,13 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aerowire.archive.client.replay_commands import session_id_of
 from aerowire.base.errors import ConsensusModuleError
 from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.inputs import RecoveryFacts, TermEntry
 from aerowire.cluster.module import channels
 from aerowire.cluster.module.cluster_counters import async_add_recovery_state
-from aerowire.cluster.module.log.log_replay import await_image, session_id_of
+from aerowire.cluster.module.log.log_replay import await_image
 from aerowire.cluster.module.node_services.service_acks import FAILED_ID
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.tables.counters import CounterType

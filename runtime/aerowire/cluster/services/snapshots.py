@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from aerowire.archive.client.aeron_archive import AeronArchive
 from aerowire.archive.client.parameters import ReplayParams
+from aerowire.archive.client.recording_commands import with_session
 from aerowire.archive.client.recording_pos import describe_recording_counter, find_counter_id_by_session, is_recording_active
-from aerowire.base.channel_uri import ChannelUri
+from aerowire.archive.client.replay_commands import session_id_of
 from aerowire.base.errors import ArchiveError, ClusterServiceError, ClusterSnapshotError
 from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.services.core import ContainerTermination
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from aerowire.cluster.services.core import ContainerCore
 
 Operation = Generator["Pending[Any] | None", Any, Any]
-_SESSION_ID_BITS = 32
 
 
 class Snapshots:
@@ -76,7 +76,7 @@ class Snapshots:
                 context.snapshot_channel, context.service_snapshot_stream_id
             )
             opened.callback(publication.close)
-            channel = _with_session_id(context.snapshot_channel, publication.session_id)
+            channel = with_session(context.snapshot_channel, publication.session_id)
             yield archive.async_start_recording(channel, context.service_snapshot_stream_id, SourceLocation.LOCAL, auto_stop=True)
             while (counter_id := find_counter_id_by_session(counters, publication.session_id, archive.archive_id)) == NULL_COUNTER_ID:
                 archive.check_for_error_response()
@@ -133,9 +133,9 @@ class Snapshots:
             replay_session_id = yield archive.async_start_replay(
                 recording_id, context.replay_channel, context.replay_stream_id, ReplayParams(position=0)
             )
-            session_id = _signed(replay_session_id)
+            session_id = session_id_of(replay_session_id)
             subscription: Subscription = yield core.aeron.async_add_subscription(
-                _with_session_id(context.replay_channel, session_id), context.replay_stream_id
+                with_session(context.replay_channel, session_id), context.replay_stream_id
             )
             opened.callback(subscription.close)
             image = yield from _await_image(subscription, session_id, archive.check_for_error_response)
@@ -188,15 +188,3 @@ def _await_image(subscription: Subscription, session_id: int, check: Callable[[]
         check()
         yield
     return image
-
-
-def _with_session_id(channel: str, session_id: int) -> str:
-    uri = ChannelUri.parse(channel)
-    uri.parameters["session-id"] = str(session_id)
-    return str(uri)
-
-
-def _signed(replay_session_id: int) -> int:
-    """Return a replay's session id: the low half of the number, as a signed one."""
-    low = replay_session_id & ((1 << _SESSION_ID_BITS) - 1)
-    return low - (1 << _SESSION_ID_BITS) if low >> (_SESSION_ID_BITS - 1) else low

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from aerowire.archive.client.parameters import ReplayParams
+from aerowire.archive.client.replay_commands import session_id_of
 from aerowire.base.errors import ConsensusModuleError
 from aerowire.cluster.consensus.inputs import ReplayDone
 from aerowire.cluster.module import channels
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.log.log_adapter import LogAdapter
     from aerowire.cluster.module.node_services.service_control import ServiceControl
-
-_INT32_BITS = 32
-
-
-def session_id_of(replay_session_id: int) -> int:
-    """Return the session of a replay's publication: the low half of its id, with its sign."""
-    low = replay_session_id & ((1 << _INT32_BITS) - 1)
-    return low - (1 << _INT32_BITS) if low >> (_INT32_BITS - 1) else low
 
 
 def replay_log(

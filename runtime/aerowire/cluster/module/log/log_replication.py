@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from aerowire.archive.client.parameters import ReplicationParams
 from aerowire.archive.client.recording_pos import find_counter_id_by_recording
+from aerowire.archive.client.replay_commands import session_id_of
 from aerowire.base.errors import ConsensusModuleError
 from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.inputs import LogReplicated
 from aerowire.cluster.module import channels
-from aerowire.cluster.module.log.log_replay import session_id_of
 from aerowire.codecs.flyweights.archive.enums import RecordingSignal
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.ipc.counters import NULL_COUNTER_ID
