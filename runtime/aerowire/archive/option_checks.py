@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aerowire.base import units
-from aerowire.base.channel_uri import ChannelUri
-from aerowire.base.errors import ChannelError, ConfigurationError
+from aerowire.base.option_checks import check_channel, check_powers_of_two, check_ranges, wrong_option
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.flyweights.archive_files import SEGMENT_LENGTH_MAX, SEGMENT_LENGTH_MIN
 from aerowire.codecs.tables.archive_options import OPTIONS
@@ -46,26 +45,22 @@ _POWERS_OF_TWO = ("segment_file_length", "file_io_max_length", "control_term_buf
 
 def check_options(context: ArchiveContext) -> None:
     """Raise ConfigurationError for the first option that an archive cannot obey."""
-    for name, (low, high) in _RANGES.items():
-        value = getattr(context, name)
-        if not low <= value <= high:
-            raise _wrong(name, "is out of range", f"{low} to {high}", value)
-    for name in _POWERS_OF_TWO:
-        value = getattr(context, name)
-        if value & (value - 1):
-            raise _wrong(name, "is not a power of two", "a power of two", value)
+    check_ranges(context, OPTIONS, _RANGES)
+    check_powers_of_two(context, OPTIONS, _POWERS_OF_TWO)
     if context.control_mtu_length % transport.FRAME_ALIGNMENT:
-        raise _wrong("control_mtu_length", "is not aligned", f"a multiple of {transport.FRAME_ALIGNMENT}", context.control_mtu_length)
+        raise wrong_option(
+            OPTIONS["control_mtu_length"], "is not aligned", f"a multiple of {transport.FRAME_ALIGNMENT}", context.control_mtu_length
+        )
     if context.catalog_file_sync_level < context.file_sync_level:
-        raise _wrong(
-            "catalog_file_sync_level",
+        raise wrong_option(
+            OPTIONS["catalog_file_sync_level"],
             "is below the level of recordings",
             f"at least file_sync_level={context.file_sync_level}",
             context.catalog_file_sync_level,
         )
     _check_channels(context)
     if context.media_driver_invoker is not None and not context.is_invoked:
-        raise _wrong("threading_mode", "does not fit media_driver_invoker", "INVOKER", context.threading_mode.value)
+        raise wrong_option(OPTIONS["threading_mode"], "does not fit media_driver_invoker", "INVOKER", context.threading_mode.value)
 
 
 def _check_channels(context: ArchiveContext) -> None:
@@ -78,16 +73,6 @@ def _check_channels(context: ArchiveContext) -> None:
 
 
 def _check_channel(context: ArchiveContext, name: str, media: str | None) -> None:
-    channel = getattr(context, name)
-    if not channel:
-        raise _wrong(name, "is not set", "a channel URI", repr(channel))
-    try:
-        uri = ChannelUri.parse(channel)
-    except ChannelError as error:
-        raise _wrong(name, "is not a channel", "a channel URI", f"{channel}: {error.what}") from None
+    uri = check_channel(context, OPTIONS, name)
     if media is not None and (uri.media != media or uri.is_spy):
-        raise _wrong(name, "has another medium", f"a channel of aeron:{media}", channel)
-
-
-def _wrong(name: str, what: str, expected: str, actual: object) -> ConfigurationError:
-    return ConfigurationError(f"{OPTIONS[name].property} {what}", where=OPTIONS[name].property, expected=expected, actual=actual)
+        raise wrong_option(OPTIONS[name], "has another medium", f"a channel of aeron:{media}", getattr(context, name))

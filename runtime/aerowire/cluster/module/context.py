@@ -12,12 +12,13 @@ from aerowire.base import arguments
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.event_selection import CLUSTER_EVENTS
 from aerowire.base.idle import IdleStrategy, idle_strategy
+from aerowire.base.option_checks import wrong_option
 from aerowire.base.options import resolve_options
 from aerowire.cluster.consensus.members import ClusterMember, parse_endpoints, parse_members
 from aerowire.cluster.consensus.options import ConsensusOptions
 from aerowire.cluster.module.channels import with_alias
 from aerowire.cluster.module.cluster_clock import time_unit_named
-from aerowire.cluster.module.option_checks import check_options, wrong_option
+from aerowire.cluster.module.option_checks import check_options
 from aerowire.cluster.sessions.authorisation import ALLOW_BACKUP_AND_STANDBY
 from aerowire.codecs.tables.archive_options import OPTIONS as ARCHIVE_OPTIONS
 from aerowire.codecs.tables.cluster_options import OPTIONS
@@ -210,9 +211,11 @@ class ConsensusModuleContext:
     def _own_member(self) -> ClusterMember:
         member = self.find_member(self.cluster_member_id)
         if member is None:
-            raise wrong_option("cluster_member_id", "is no member of the cluster", "an id in cluster_members", self.cluster_member_id)
+            raise wrong_option(
+                OPTIONS["cluster_member_id"], "is no member of the cluster", "an id in cluster_members", self.cluster_member_id
+            )
         if self.member_endpoints and not member.has_same_endpoints(parse_endpoints(self.cluster_member_id, self.member_endpoints)):
-            raise wrong_option("member_endpoints", "differs from cluster_members", member.endpoints, self.member_endpoints)
+            raise wrong_option(OPTIONS["member_endpoints"], "differs from cluster_members", member.endpoints, self.member_endpoints)
         return member
 
 

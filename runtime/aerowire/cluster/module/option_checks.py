@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from aerowire.base import units
 from aerowire.base.channel_uri import ChannelUri
-from aerowire.base.errors import ChannelError, ConfigurationError
+from aerowire.base.errors import ConfigurationError
+from aerowire.base.option_checks import check_channel, check_powers_of_two, check_ranges, wrong_option
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.cluster_options import OPTIONS
 
@@ -67,28 +68,26 @@ _OF_LOG_POSITION = ("init-term-id", "term-id", "term-offset")
 def check_options(context: ConsensusModuleContext) -> None:
     """Raise ConfigurationError for the first option that a consensus module cannot obey."""
     if not context.members:
-        raise wrong_option("cluster_members", "is not set", "id,ingress,consensus,log,catchup,archive|...", repr(context.cluster_members))
-    for name, (low, high) in _RANGES.items():
-        value = getattr(context, name)
-        if not low <= value <= high:
-            raise wrong_option(name, "is out of range", f"{low} to {high}", value)
-    if context.ticks_per_wheel & (context.ticks_per_wheel - 1):
-        raise wrong_option("ticks_per_wheel", "is not a power of two", "a power of two", context.ticks_per_wheel)
+        raise wrong_option(
+            OPTIONS["cluster_members"], "is not set", "id,ingress,consensus,log,catchup,archive|...", repr(context.cluster_members)
+        )
+    check_ranges(context, OPTIONS, _RANGES)
+    check_powers_of_two(context, OPTIONS, ("ticks_per_wheel",))
     if context.startup_canvass_timeout_ns // context.leader_heartbeat_timeout_ns < _CANVASS_HEARTBEATS_MIN:
         raise wrong_option(
-            "startup_canvass_timeout_ns",
+            OPTIONS["startup_canvass_timeout_ns"],
             "is too short",
             f"{_CANVASS_HEARTBEATS_MIN} times leader_heartbeat_timeout_ns={context.leader_heartbeat_timeout_ns} at least",
             context.startup_canvass_timeout_ns,
         )
     for name in _CHANNELS:
-        _check_channel(context, name)
+        check_channel(context, OPTIONS, name)
     log = ChannelUri.parse(context.log_channel)
     for key in _OF_LOG_POSITION:
         if key in log:
-            raise wrong_option("log_channel", f"must not contain {key}", "a channel without a position", context.log_channel)
+            raise wrong_option(OPTIONS["log_channel"], f"must not contain {key}", "a channel without a position", context.log_channel)
     if context.egress_channel:
-        _check_channel(context, "egress_channel")
+        check_channel(context, OPTIONS, "egress_channel")
     if context.media_driver_invoker is not None and not context.use_agent_invoker:
         raise ConfigurationError(
             "media_driver_invoker needs a consensus module that is invoked",
@@ -96,18 +95,3 @@ def check_options(context: ConsensusModuleContext) -> None:
             expected=True,
             actual=context.use_agent_invoker,
         )
-
-
-def wrong_option(name: str, what: str, expected: object, actual: object) -> ConfigurationError:
-    """Return the error that an option has a value that it cannot have."""
-    return ConfigurationError(f"{OPTIONS[name].property} {what}", where=OPTIONS[name].property, expected=expected, actual=actual)
-
-
-def _check_channel(context: ConsensusModuleContext, name: str) -> None:
-    channel = getattr(context, name)
-    if not channel:
-        raise wrong_option(name, "is not set", "a channel URI", repr(channel))
-    try:
-        ChannelUri.parse(channel)
-    except ChannelError as error:
-        raise wrong_option(name, "is not a channel", "a channel URI", f"{channel}: {error.what}") from None

@@ -13,6 +13,7 @@ from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.errors import ConfigurationError
 from aerowire.base.idle import IdleStrategy, idle_strategy
+from aerowire.base.option_checks import check_ranges
 from aerowire.base.options import resolve_options
 from aerowire.client.aeron import Aeron
 from aerowire.cluster.services.app_version import DEFAULT_APP_VERSION, AppVersionValidator, has_same_major_version
@@ -164,10 +165,7 @@ class ClusteredServiceContext:
         return idle_strategy(str(self._values["idle_strategy"]), where=OPTIONS["idle_strategy"].property)
 
     def _check(self) -> None:
-        for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise _wrong(name, "is out of range", f"{low} to {high}", value)
+        check_ranges(self, OPTIONS, _RANGES)
         for name in _CHANNELS:
             ChannelUri.parse(getattr(self, name))
         if not ChannelUri.parse(self.local_control_channel).is_ipc:
