@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
-from aerowire.cluster.module.context import ConsensusModuleContext, is_major_version_equal
+from aerowire.cluster.module.context import ConsensusModuleContext
+from aerowire.cluster.snapshots.app_version import has_same_major_version
 from aerowire.codecs.flyweights.cluster.enums import ClusterTimeUnit
 from aerowire.codecs.tables.cluster_options import OPTIONS
 
@@ -80,5 +81,5 @@ def test_an_option_of_another_component_is_unknown() -> None:
 
 
 def test_versions_fit_by_their_major_number() -> None:
-    assert is_major_version_equal(0x010203, 0x010500)
-    assert not is_major_version_equal(0x010203, 0x020203)
+    assert has_same_major_version(0x010203, 0x010500)
+    assert not has_same_major_version(0x010203, 0x020203)

@@ -20,9 +20,9 @@ from aerowire.cluster.module.channels import with_alias
 from aerowire.cluster.module.cluster_clock import time_unit_named
 from aerowire.cluster.module.option_checks import check_options
 from aerowire.cluster.sessions.authorisation import ALLOW_BACKUP_AND_STANDBY
+from aerowire.cluster.snapshots.app_version import DEFAULT_APP_VERSION, AppVersionValidator, has_same_major_version
 from aerowire.codecs.tables.archive_options import OPTIONS as ARCHIVE_OPTIONS
 from aerowire.codecs.tables.cluster_options import OPTIONS
-from aerowire.recordings.versions import compose_version, major_version
 from aerowire.security.suppliers import authenticator_named, authorisation_named
 
 if TYPE_CHECKING:
@@ -34,16 +34,8 @@ if TYPE_CHECKING:
     from aerowire.system.threads import ThreadFactory
 
 _SCOPE = "consensus-module"
-_DEFAULT_APP_VERSION = compose_version(0, 0, 1)
 # The stream of the archive's answers to a consensus module; several clusters of one driver have streams of their own.
 _RESPONSE_STREAM_OF_CLUSTER = 100
-
-VersionValidator = Callable[[int, int], bool]
-
-
-def is_major_version_equal(own_version: int, other_version: int) -> bool:
-    """Return whether applications of two versions understand each other's log. Aeron: AppVersionValidator."""
-    return major_version(own_version) == major_version(other_version)
 
 
 class ConsensusModuleContext:
@@ -115,8 +107,8 @@ class ConsensusModuleContext:
         media_driver_invoker: Invoker | None = None,
         thread_factory: ThreadFactory | None = None,
         termination_hook: Callable[[], object] | None = None,
-        app_version: int = _DEFAULT_APP_VERSION,
-        app_version_validator: VersionValidator = is_major_version_equal,
+        app_version: int = DEFAULT_APP_VERSION,
+        app_version_validator: AppVersionValidator = has_same_major_version,
         properties: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         **options: object,

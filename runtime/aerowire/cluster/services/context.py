@@ -16,8 +16,8 @@ from aerowire.base.idle import IdleStrategy, idle_strategy
 from aerowire.base.option_checks import check_ranges
 from aerowire.base.options import resolve_options
 from aerowire.client.aeron import Aeron
-from aerowire.cluster.services.app_version import DEFAULT_APP_VERSION, AppVersionValidator, has_same_major_version
 from aerowire.cluster.services.service_calls import ServiceCalls
+from aerowire.cluster.snapshots.app_version import DEFAULT_APP_VERSION, AppVersionValidator, has_same_major_version
 from aerowire.codecs.flyweights.cluster_files import CLUSTER_ERROR_LOG_LENGTH_MIN
 from aerowire.codecs.flyweights.transport import TERM_LENGTH_MAX
 from aerowire.codecs.tables.cluster_options import OPTIONS

@@ -23,6 +23,7 @@ from aerowire.codecs.support.errors import SbeError
 from aerowire.recordings.versions import version_text
 
 if TYPE_CHECKING:
+    from aerowire.cluster.snapshots.app_version import AppVersionValidator
     from aerowire.cluster.snapshots.markers import SnapshotDetails
     from aerowire.codecs.flyweights.cluster.enums import ClusterTimeUnit
 
@@ -109,7 +110,7 @@ def encode_consensus_module_snapshot(details: SnapshotDetails, state: ConsensusM
 
 
 def check_details(
-    details: SnapshotDetails, where: str, *, time_unit: ClusterTimeUnit, app_version: int, is_compatible: Callable[[int, int], bool]
+    details: SnapshotDetails, where: str, *, time_unit: ClusterTimeUnit, app_version: int, is_compatible: AppVersionValidator
 ) -> None:
     """Check that a member with such a clock and application can go on from a snapshot. Raises ClusterSnapshotError.
 

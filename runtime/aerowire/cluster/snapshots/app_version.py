@@ -1,4 +1,4 @@
-"""Versions of an application on the members of a cluster: which may work on one log. Aeron: AppVersionValidator."""
+"""Versions of an application on the members of a cluster, and which of them may work on one log. Aeron: AppVersionValidator."""
 
 from __future__ import annotations
 
