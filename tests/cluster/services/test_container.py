@@ -162,7 +162,7 @@ def test_a_log_that_never_comes_is_given_up_for_the_next(rig: Rig) -> None:
             log_channel=f"{LOG}|session-id=4711",
         )
     )
-    rig.run(lambda: container.agent._join is not None)
+    rig.run(lambda: getattr(container.agent._operation, "what", None) == "join the log at 0")
     rig.join(role=ClusterRole.LEADER)
     assert rig.take(ServiceAck).ack_id == 1
     assert (container.cluster.role, rig.errors(container)) == (ClusterRole.LEADER, [])

@@ -81,7 +81,6 @@ class ClusteredServiceAgent(Agent):
         self._events = LogEvents(core, self.log, self.sessions, self.cluster, self._snapshots, self._begin)
         self._operation: Steps[Any] | None = None
         self._joining: JoinLog | None = None
-        self._join: Steps[Any] | None = None  # the last one that was begun
         self._termination_position: ServiceTerminationPosition | None = None
         self._requested_ack_position: int | None = None
         self._next_tick_ns = -INT64_MAX
@@ -173,8 +172,8 @@ class ClusteredServiceAgent(Agent):
         """Begin what the consensus module has asked for, once the service has come to where it is asked for."""
         if self._joining is not None and self.log.image is None:
             message, self._joining = self._joining, None
-            self._begin(f"join the log at {message.log_position}", self._operations.join(message, self._events))
-            self._join = self._operation
+            join = self._operations.join(message, self._events, lambda: self._joining is not None)
+            self._begin(f"join the log at {message.log_position}", join)
             return
         termination = self._termination_position
         if termination is not None and self.log.log_position >= termination.log_position:
@@ -229,10 +228,6 @@ class ClusteredServiceAgent(Agent):
     def _on_service_message(self, message: ServiceMessage) -> None:
         if isinstance(message, JoinLog):
             self.log.stop_at(message.log_position)
-            if self._operation is not None and self._operation is self._join and self.log.image is None:
-                # The log before never comes: one at a time is joined, and its consensus module has gone.
-                self._operation.abandon()
-                self._operation = None
             self._joining = message
         elif isinstance(message, ServiceTerminationPosition):
             self._termination_position = message

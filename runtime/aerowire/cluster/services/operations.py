@@ -15,7 +15,7 @@ from aerowire.codecs.flyweights.cluster.enums import BooleanType
 from aerowire.codecs.flyweights.cnc import ClusterRole
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from aerowire.client.subscriptions.image import Image
     from aerowire.client.subscriptions.subscription import Subscription
@@ -83,8 +83,12 @@ class Operations:
         else:
             yield from self._core.calls.start(self._cluster, None, int)
 
-    def join(self, message: JoinLog, events: LogEvents) -> Operation:
-        """Join a log where the service stands, acknowledge, and take the member's role. Raises ClusterServiceError."""
+    def join(self, message: JoinLog, events: LogEvents, is_superseded: Callable[[], bool]) -> Operation:
+        """Join a log where the service stands, acknowledge, and take the member's role. Raises ClusterServiceError.
+
+        A log that has not come is given up once `is_superseded` tells of another one: a consensus module has its services join one log at
+        a time, so the module of the first one has gone.
+        """
         core, aeron = self._core, self._core.aeron
         if message.role != ClusterRole.LEADER:
             self._sessions.disconnect_all()
@@ -93,7 +97,10 @@ class Operations:
         uri.parameters["alias"] = f"log-sc-{core.context.service_id}"
         subscription: Subscription = yield aeron.async_add_subscription(str(uri), message.log_stream_id)
         try:
-            image = yield from _await_image(subscription, message.log_session_id)
+            image = yield from _await_image(subscription, message.log_session_id, is_superseded)
+            if image is None:
+                subscription.close()
+                return
             self._check_contiguous("the image of the log", image.join_position)
             self._check_contiguous("what the consensus module says of the log", message.log_position)
         except BaseException:
@@ -172,7 +179,11 @@ class Operations:
             )
 
 
-def _await_image(subscription: Subscription, session_id: int) -> Generator[None, None, Image]:
-    while (image := subscription.image_by_session_id(session_id)) is None:
+def _await_image(subscription: Subscription, session_id: int, is_superseded: Callable[[], bool]) -> Generator[None, None, Image | None]:
+    """Return the image of a log, or None where another log is to be joined before it has come."""
+    while not is_superseded():
+        image = subscription.image_by_session_id(session_id)
+        if image is not None:
+            return image
         yield
-    return image
+    return None
