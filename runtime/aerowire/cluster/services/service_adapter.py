@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from aerowire.base.errors import ClusterServiceError
 from aerowire.client.subscriptions.assembler import FragmentAssembler
+from aerowire.codecs.flyweights.cluster.header import HEADER
 from aerowire.codecs.flyweights.cluster.messages.join_log import JoinLog, JoinLogDecoder
 from aerowire.codecs.flyweights.cluster.messages.request_service_ack import RequestServiceAck, RequestServiceAckDecoder
 from aerowire.codecs.flyweights.cluster.messages.service_termination_position import (
@@ -30,7 +30,6 @@ _KINDS: Final[dict[int, type[ServiceMessage]]] = {
     RequestServiceAckDecoder.SBE_TEMPLATE_ID: RequestServiceAck,
 }
 _SCHEMA_ID: Final = JoinLogDecoder.SBE_SCHEMA_ID
-_HEADER: Final = Struct("<HHHH")
 # One at a time, as officially: what a message asks for is done before the next is read.
 _FRAGMENT_LIMIT: Final = 1
 
@@ -57,9 +56,9 @@ class ServiceAdapter:
         self._subscription.close()
 
     def _on_fragment(self, buffer: memoryview, offset: int, length: int, _header: Header) -> None:
-        if length < _HEADER.size:
-            raise self._wrong(f"{_HEADER.size} bytes of header", f"{length} bytes")
-        _, template_id, schema_id, _ = _HEADER.unpack_from(buffer, offset)
+        if length < HEADER.size:
+            raise self._wrong(f"{HEADER.size} bytes of header", f"{length} bytes")
+        _, template_id, schema_id, _ = HEADER.unpack(buffer, offset)
         if schema_id != _SCHEMA_ID:
             raise self._wrong(f"schema {_SCHEMA_ID}", f"schema {schema_id}")
         kind = _KINDS.get(template_id)

@@ -6,11 +6,11 @@ Sans I/O: a message in, its meaning out. `stream` moves the messages.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from aerowire.base.errors import ClusterSnapshotError
 from aerowire.codecs.flyweights.cluster.enums import ClusterTimeUnit, SnapshotMark
+from aerowire.codecs.flyweights.cluster.header import HEADER
 from aerowire.codecs.flyweights.cluster.messages.snapshot_marker import SnapshotMarker, SnapshotMarkerDecoder
 from aerowire.codecs.support.errors import SbeError
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 CONSENSUS_MODULE_SNAPSHOT_TYPE_ID: Final = 1
 SERVICE_SNAPSHOT_TYPE_ID: Final = 2
 
-_HEADER: Final = Struct("<HHHH")
 _SCHEMA_ID: Final = SnapshotMarkerDecoder.SBE_SCHEMA_ID
 
 
@@ -66,9 +65,9 @@ class SnapshotRecords:
     def on_message(self, message: Buffer) -> int | None:
         """Take a whole message and return its template id where it is a record, None for a marker. Raises ClusterSnapshotError."""
         view = memoryview(message)
-        if view.nbytes < _HEADER.size:
-            raise self._wrong("a message of a snapshot is too short", f"{_HEADER.size} bytes of header", f"{view.nbytes} bytes")
-        _, template_id, schema_id, _ = _HEADER.unpack_from(view)
+        if view.nbytes < HEADER.size:
+            raise self._wrong("a message of a snapshot is too short", f"{HEADER.size} bytes of header", f"{view.nbytes} bytes")
+        _, template_id, schema_id, _ = HEADER.unpack(view, 0)
         if schema_id != _SCHEMA_ID:
             raise self._wrong("a message of a snapshot is of another schema", f"schema {_SCHEMA_ID}", f"schema {schema_id}")
         if template_id == SnapshotMarkerDecoder.SBE_TEMPLATE_ID:

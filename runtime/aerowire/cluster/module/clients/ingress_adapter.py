@@ -15,6 +15,7 @@ from aerowire.client.subscriptions.controlled_assembler import ControlledFragmen
 from aerowire.cluster.module import channels
 from aerowire.cluster.sessions.inputs import Connect, ImageUnavailable, IngressImage, SessionActive
 from aerowire.cluster.sessions.request_codec import ExtensionMessage, decode_ingress
+from aerowire.codecs.flyweights.cluster.header import HEADER
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeader, SessionMessageHeaderDecoder
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.log.log_publisher import LogPublisher
 
-_HEADER: Final = Struct("<HHHH")
 _SESSION_HEADER: Final = Struct("<8xqqq")
 _SESSION_MESSAGE: Final = (SessionMessageHeaderDecoder.SBE_TEMPLATE_ID, SessionMessageHeaderDecoder.SBE_SCHEMA_ID)
 _IPC: Final = "aeron:ipc"
@@ -97,7 +97,7 @@ class IngressAdapter:
 
     def _on_message(self, buffer: memoryview, offset: int, length: int, header: Header) -> Action:
         if length >= _SESSION_HEADER.size:
-            _, template_id, schema_id, _ = _HEADER.unpack_from(buffer, offset)
+            _, template_id, schema_id, _ = HEADER.unpack(buffer, offset)
             if (template_id, schema_id) == _SESSION_MESSAGE:
                 term_id, cluster_session_id, _ = _SESSION_HEADER.unpack_from(buffer, offset)
                 message = buffer[offset + _SESSION_HEADER.size : offset + length]

@@ -13,6 +13,7 @@ from aerowire.base.units import INT64_MAX
 from aerowire.client.subscriptions.actions import Action
 from aerowire.client.subscriptions.controlled_assembler import ImageControlledFragmentAssembler
 from aerowire.codecs.flyweights.cluster.dispatch import decode
+from aerowire.codecs.flyweights.cluster.header import HEADER
 from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
 from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeaderDecoder
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.header import Header
     from aerowire.client.subscriptions.image import Image
 
-_HEADER: Final = Struct("<HHHH")
 _SESSION_MESSAGE: Final = Struct("<8xqqq")
 _SESSION_MESSAGE_IDS: Final = (SessionMessageHeaderDecoder.SBE_TEMPLATE_ID, SessionMessageHeaderDecoder.SBE_SCHEMA_ID)
 
@@ -96,8 +96,8 @@ class LogAdapter:
         self._position, self._image = self.position, None
 
     def _on_message(self, buffer: memoryview, offset: int, length: int, header: Header) -> Action:
-        if length >= _HEADER.size:
-            _, template_id, schema_id, _ = _HEADER.unpack_from(buffer, offset)
+        if length >= HEADER.size:
+            _, template_id, schema_id, _ = HEADER.unpack(buffer, offset)
             if (template_id, schema_id) == _SESSION_MESSAGE_IDS and length >= _SESSION_MESSAGE.size:
                 _, cluster_session_id, timestamp = _SESSION_MESSAGE.unpack_from(buffer, offset)
                 self._handler.on_session_message(cluster_session_id, timestamp)

@@ -17,7 +17,6 @@ from aerowire.codecs.flyweights.cluster.messages.session_message_header import S
 from aerowire.codecs.flyweights.cluster.messages.session_open_event import SessionOpenEventDecoder
 from aerowire.codecs.flyweights.cluster.messages.timer_event import TimerEventDecoder
 
-_HEADER: Final = Struct("<HHHH")
 _INT64: Final = Struct("<q")
 _TIMESTAMP_OFFSETS: Final[Mapping[int, int]] = {
     decoder.SBE_TEMPLATE_ID: HEADER.size + decoder.TIMESTAMP_ENCODING_OFFSET
@@ -38,7 +37,7 @@ _POSITION_OFFSETS: Final[Mapping[int, int]] = {
 
 def stamp(message: bytearray, *, log_position: int, timestamp: int) -> None:
     """Fill in what a message of the cluster's schema has of both."""
-    _, template_id, _, _ = _HEADER.unpack_from(message)
+    _, template_id, _, _ = HEADER.unpack(memoryview(message), 0)
     if template_id in _TIMESTAMP_OFFSETS:
         _INT64.pack_into(message, _TIMESTAMP_OFFSETS[template_id], timestamp)
     if template_id in _POSITION_OFFSETS:
