@@ -15,7 +15,7 @@ from aerowire.codecs.flyweights.cnc import (
     RecoveryStateKeyEncoder,
     SnapshotRecordingIdEncoder,
 )
-from aerowire.codecs.tables.counters import COUNTER_LABEL_FORMATS, COUNTER_LABEL_SUFFIXES, CounterType
+from aerowire.codecs.tables.counters import CounterType, format_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,8 +71,8 @@ class CounterRequest:
 
 def label_of(kind: CounterType, cluster_id: int, threshold_ns: int = 0) -> str:
     """Return the label of a counter that a node has one of."""
-    label = COUNTER_LABEL_FORMATS[kind].format(cluster_id=cluster_id, threshold=units.format_duration(threshold_ns))
-    return label + COUNTER_LABEL_SUFFIXES.get(kind, "").format(version=VERSION, commit="aerowire")
+    threshold = units.format_duration(threshold_ns)
+    return format_label(kind, cluster_id=cluster_id, threshold=threshold, version=VERSION, commit="aerowire")
 
 
 class ClusterIdCheck(LivingOwnerCheck):
@@ -113,5 +113,5 @@ def async_add_recovery_state(aeron: Aeron, plan: RecoveryPlan, cluster_id: int) 
         cluster_id=cluster_id,
         snapshots=recording_ids,
     )
-    label = COUNTER_LABEL_FORMATS[kind].format(leadership_term_id=leadership_term_id, log_position=log_position, cluster_id=cluster_id)
+    label = format_label(kind, leadership_term_id=leadership_term_id, log_position=log_position, cluster_id=cluster_id)
     return aeron.async_add_counter(kind, label, key=key)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from aerowire.base import units
 from aerowire.base.version import VERSION
 from aerowire.codecs.flyweights.cnc import ClusterServiceCounterKeyEncoder
-from aerowire.codecs.tables.counters import COUNTER_LABEL_FORMATS, COUNTER_LABEL_SUFFIXES, CounterType
+from aerowire.codecs.tables.counters import CounterType, format_label
 
 # In the order in which they are asked for.
 SERVICE_COUNTERS: Final = (
@@ -29,6 +29,6 @@ class CounterSpec(NamedTuple):
 
 def service_counter(kind: CounterType, cluster_id: int, service_id: int, threshold_ns: int) -> CounterSpec:
     """Return a counter of a service; labels of counters of what took too long name the threshold."""
-    label = COUNTER_LABEL_FORMATS[kind].format(cluster_id=cluster_id, service_id=service_id, threshold=units.format_duration(threshold_ns))
-    suffix = COUNTER_LABEL_SUFFIXES.get(kind, "").format(version=VERSION, commit="aerowire")
-    return CounterSpec(kind, label + suffix, ClusterServiceCounterKeyEncoder.encode(cluster_id=cluster_id, service_id=service_id))
+    threshold = units.format_duration(threshold_ns)
+    label = format_label(kind, cluster_id=cluster_id, service_id=service_id, threshold=threshold, version=VERSION, commit="aerowire")
+    return CounterSpec(kind, label, ClusterServiceCounterKeyEncoder.encode(cluster_id=cluster_id, service_id=service_id))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from aerowire.archive.control.retried_request import RetriedRequest
 from aerowire.base.errors import AerowireError, PublicationClosedError
 from aerowire.cluster.sessions.inputs import ResponseAdded, ResponseConnected, ResponseFailed
-from aerowire.codecs.flyweights.cnc import COUNTER_LABEL_LENGTH_MAX, ClusterSessionKeyEncoder
-from aerowire.codecs.tables.counters import COUNTER_LABEL_FORMATS, CounterType
+from aerowire.codecs.flyweights.cnc import ClusterSessionKeyEncoder
+from aerowire.codecs.tables.counters import CounterType, format_label
 
 if TYPE_CHECKING:
     from aerowire.client.handles.counter import Counter
@@ -33,7 +33,8 @@ class _Response:
         self.cluster_session_id = effect.cluster_session_id
         self.request = RetriedRequest(lambda: aeron.async_add_publication(effect.response_channel, effect.response_stream_id))
         key = ClusterSessionKeyEncoder.encode(cluster_id=cluster_id, cluster_session_id=effect.cluster_session_id)
-        label = _label(effect.info, cluster_id)
+        info = effect.info.encode("ascii", "replace").decode("ascii")  # a session keeps it short enough for a label
+        label = format_label(CounterType.CLUSTER_SESSION, client_info=info, cluster_id=cluster_id)
         self.counter_request: Pending[Counter] | None = aeron.async_add_counter(CounterType.CLUSTER_SESSION, label, key=key)
         self.counter: Counter | None = None
         self.publication: Publication | None = None
@@ -112,10 +113,3 @@ class ResponsePublications:
         response.counter.value = response.cluster_session_id
         self._give(ResponseAdded(key))
         return 1
-
-
-def _label(info: str, cluster_id: int) -> str:
-    """Return the label of a session's counter, whose description of the client is cut to fit."""
-    form = COUNTER_LABEL_FORMATS[CounterType.CLUSTER_SESSION]
-    room = COUNTER_LABEL_LENGTH_MAX - len(form.format(client_info="", cluster_id=cluster_id))
-    return form.format(client_info=info.encode("ascii", "replace").decode("ascii")[:room], cluster_id=cluster_id)
