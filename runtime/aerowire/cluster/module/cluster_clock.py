@@ -39,14 +39,6 @@ class ClusterClock:
         """Return the epoch time in the cluster's unit."""
         return self._clock.now_epoch_ns() // self._nanoseconds
 
-    def to_ns(self, duration: int) -> int:
-        """Return a duration of the cluster's unit in nanoseconds."""
-        return duration * self._nanoseconds
-
-    def from_ns(self, duration_ns: int) -> int:
-        """Return a duration in nanoseconds in the cluster's unit."""
-        return duration_ns // self._nanoseconds
-
 
 def time_unit_named(name: str, where: str) -> ClusterTimeUnit:
     """Return the unit of the clock that an option names. Raises ConfigurationError."""

@@ -60,11 +60,6 @@ class LogAdapter:
         return self._position if self._image is None else self._image.position
 
     @property
-    def has_image(self) -> bool:
-        """Whether it reads a log."""
-        return self._image is not None
-
-    @property
     def is_image_closed(self) -> bool:
         """Whether the log that it reads has gone."""
         return self._image is not None and self._image.is_closed
