@@ -18,11 +18,9 @@ from aerowire.simulation.scenarios.belongings import Belongings
 from aerowire.simulation.scenarios.checkers import CHECKERS, RECOVERY_NS, Checker
 from aerowire.simulation.scenarios.churn import Churner
 from aerowire.simulation.scenarios.misfortunes import Misfortunes
-from aerowire.simulation.scenarios.outcome import Outcome, StoppedError
 from aerowire.simulation.scenarios.plan import MS, REUSE_TIMEOUT_MS, SECOND, Misfortune, Plan, StreamPlan
+from aerowire.simulation.scenarios.plan_run import PlanRun
 from aerowire.simulation.scenarios.traffic import Publisher, PublisherLife, Subscriber, address_of
-from aerowire.simulation.scenarios.violation import ViolationError
-from aerowire.simulation.world import SimulatedWorld
 
 if TYPE_CHECKING:
     from aerowire.simulation.host import SimulatedHost
@@ -54,7 +52,7 @@ PARTED_NS = 10 * SECOND
 END_NS = 30 * SECOND
 
 
-class Run:
+class Run(PlanRun[Plan]):
     """One run of a plan. Everything follows from the plan."""
 
     def __init__(
@@ -65,13 +63,9 @@ class Run:
         stop_at: int | None = None,
         on_event: Callable[[str], None] | None = None,
     ) -> None:
-        """`stop_at` is the step at which StoppedError is raised; `on_event` is called with a line for each event."""
-        self.plan = plan
-        self.world = SimulatedWorld(seed=plan.seed)
+        """`checkers` look at every step; `stop_at` and `on_event` are those of PlanRun."""
+        super().__init__(plan, stop_at=stop_at, on_event=on_event)
         self._checkers = [checker() for checker in checkers]
-        self._stop_at = stop_at
-        self.world.events.on_event = on_event
-        self._begun_ns = self.world.clock.now_ns()
         self._belongings: dict[str, Belongings] = {}  # of each host's driver, when it has just started
         self._publishers: dict[int, Publisher] = {}
         self._subscribers: dict[tuple[int, int], Subscriber] = {}  # by stream and place among its subscribers
@@ -88,11 +82,6 @@ class Run:
         self._digest = 0
 
     # -- What checkers see ---------------------------------------------------------------------------------------------
-
-    @property
-    def events(self) -> dict[str, list[str]]:
-        """The last events of each host, oldest first."""
-        return self.world.events.by_host
 
     def drivers(self) -> list[SimulatedHost]:
         """Return the hosts whose drivers live."""
@@ -152,34 +141,14 @@ class Run:
 
     # -- The run -------------------------------------------------------------------------------------------------------
 
-    def execute(self) -> Outcome:
-        """Run the plan to its end, or to the first rule that is broken. Raises StoppedError, and what a checker raises besides."""
-        failure = None
-        try:
-            self._start()
-            self._let_happen()
-            self._recover()
-            self._end()
-        except ViolationError as violation:
-            failure = f"step {self.world.steps}, {self._now()}: {violation}"
-        counts = self.world.network.counts
-        outcome = Outcome(
-            plan=self.plan,
-            failure=failure,
-            steps=self.world.steps,
-            simulated_ns=self.world.clock.now_ns() - self._begun_ns,
-            packets=counts.sent,
-            messages=self._messages,
-            digest=self.world.trace_hash ^ self._digest,
-            events=self.events,
-        )
-        self.close()
-        return outcome
+    def _results(self) -> tuple[int, int]:
+        return self._messages, self._digest
 
-    def close(self) -> None:
-        """End all hosts of the world."""
-        for host in list(self.world.hosts):
-            host.lose_power()
+    def _run(self) -> None:
+        self._start()
+        self._let_happen()
+        self._recover()
+        self._end()
 
     def _start(self) -> None:
         self.world.network.set_faults()
@@ -239,14 +208,11 @@ class Run:
             if self._is_supervised:
                 self._supervise()
                 left = min(left, SUPERVISION_NS)
-            self.world.run(left, until=self._on_step)
+            self.world.run(left)
 
-    def _on_step(self) -> bool:
-        if self._stop_at is not None and self.world.steps >= self._stop_at:
-            raise StoppedError(f"step {self.world.steps}, {self._now()}")
+    def _check_step(self) -> None:
         for checker in self._checkers:
             checker.on_step(self)
-        return False
 
     # -- Applications --------------------------------------------------------------------------------------------------
 
@@ -316,6 +282,3 @@ class Run:
         for line in said.getvalue().splitlines():
             self.world.events.note(host.address, line)
         self._belongings[host.address] = Belongings(host)
-
-    def _now(self) -> str:
-        return f"{self.world.events.elapsed_ns / SECOND:.6f} s"

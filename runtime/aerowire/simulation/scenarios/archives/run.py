@@ -23,10 +23,9 @@ from aerowire.simulation.scenarios.archives.recorded import Memory
 from aerowire.simulation.scenarios.archives.rules import Inspection
 from aerowire.simulation.scenarios.archives.source import SourceArchive
 from aerowire.simulation.scenarios.draws import Draws
-from aerowire.simulation.scenarios.outcome import Outcome, StoppedError
 from aerowire.simulation.scenarios.plan import MS, SECOND
+from aerowire.simulation.scenarios.plan_run import PlanRun
 from aerowire.simulation.scenarios.violation import ViolationError
-from aerowire.simulation.scenarios.watched_world import WatchedWorld
 
 if TYPE_CHECKING:
     from aerowire.simulation.archives import SimulatedArchive
@@ -52,16 +51,12 @@ _FILE_OPERATIONS_MAX = 16
 _PROGRESS = "once faults have ended everything goes on"
 
 
-class ArchiveRun:
+class ArchiveRun(PlanRun[ArchivePlan]):
     """One run of a plan. Everything follows from the plan."""
 
     def __init__(self, plan: ArchivePlan, *, stop_at: int | None = None, on_event: Callable[[str], None] | None = None) -> None:
-        """`stop_at` is the step at which StoppedError is raised; `on_event` is called with a line for each event."""
-        self.plan = plan
-        self.world = WatchedWorld(seed=plan.seed, on_step=self._check_step)
-        self.world.events.on_event = on_event
-        self._stop_at = stop_at
-        self._begun_ns = self.world.clock.now_ns()
+        """`stop_at` and `on_event` are those of PlanRun."""
+        super().__init__(plan, stop_at=stop_at, on_event=on_event)
         self._memory = Memory()
         self._options: dict[str, Any] = {
             "segment_file_length": plan.segment_length,
@@ -80,43 +75,15 @@ class ArchiveRun:
         self._has_lost_power = False
         self._compaction: Misfortune | None = None
 
-    @property
-    def events(self) -> dict[str, list[str]]:
-        """The last events of each host, oldest first."""
-        return self.world.events.by_host
+    def _results(self) -> tuple[int, int]:
+        return self._messages, 0
 
-    def execute(self) -> Outcome:
-        """Run the plan to its end, or to the first rule that is broken. Raises StoppedError."""
-        failure = None
-        try:
-            if self.plan.hosts > 1:
-                self._start_sources()
-            for life in range(self.plan.lives):
-                self._live(life)
-            self._start()
-        except ViolationError as violation:
-            failure = f"step {self.world.steps}, {self.world.events.elapsed_ns / SECOND:.6f} s: {violation}"
-        outcome = Outcome(
-            plan=self.plan,
-            failure=failure,
-            steps=self.world.steps,
-            simulated_ns=self.world.clock.now_ns() - self._begun_ns,
-            packets=self.world.network.counts.sent,
-            messages=self._messages,
-            digest=self.world.trace_hash,
-            events=self.events,
-        )
-        self.close()
-        return outcome
-
-    def close(self) -> None:
-        """End all hosts of the world."""
-        for host in list(self.world.hosts):
-            host.lose_power()
-
-    def _check_step(self) -> None:
-        if self._stop_at is not None and self.world.steps >= self._stop_at:
-            raise StoppedError(f"step {self.world.steps}, {self.world.events.elapsed_ns / SECOND:.6f} s")
+    def _run(self) -> None:
+        if self.plan.hosts > 1:
+            self._start_sources()
+        for life in range(self.plan.lives):
+            self._live(life)
+        self._start()
 
     # -- A life --------------------------------------------------------------------------------------------------------
 

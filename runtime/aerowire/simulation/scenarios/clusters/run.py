@@ -15,16 +15,16 @@ from aerowire.simulation.scenarios.clusters.client import RegisterClient
 from aerowire.simulation.scenarios.clusters.history import LASTING, History
 from aerowire.simulation.scenarios.clusters.misfortunes import ClusterMisfortunes
 from aerowire.simulation.scenarios.clusters.node import DRIVER, ClusterNode
+from aerowire.simulation.scenarios.clusters.plan import ClusterPlan
 from aerowire.simulation.scenarios.clusters.rules import RaftRules
 from aerowire.simulation.scenarios.clusters.service import RegisterService
 from aerowire.simulation.scenarios.draws import Draws
-from aerowire.simulation.scenarios.outcome import Outcome, StoppedError
 from aerowire.simulation.scenarios.plan import MS, SECOND
+from aerowire.simulation.scenarios.plan_run import PlanRun
 from aerowire.simulation.scenarios.violation import ViolationError
-from aerowire.simulation.scenarios.watched_world import WatchedWorld
 
 if TYPE_CHECKING:
-    from aerowire.simulation.scenarios.clusters.plan import ClusterPlan, Misfortune
+    from aerowire.simulation.scenarios.clusters.plan import Misfortune
 
 PROGRESS = "progress within 30 simulated seconds after healing"
 _RECOVERY_NS = 30 * SECOND
@@ -32,16 +32,12 @@ _SUPERVISION_NS = 100 * MS
 _LOGS_NS = SECOND
 
 
-class ClusterRun:
+class ClusterRun(PlanRun[ClusterPlan]):
     """One run of a plan. Everything follows from the plan."""
 
     def __init__(self, plan: ClusterPlan, *, stop_at: int | None = None, on_event: Callable[[str], None] | None = None) -> None:
-        """`stop_at` is the step at which StoppedError is raised; `on_event` is called with a line for each event."""
-        self.plan = plan
-        self.world = WatchedWorld(seed=plan.seed, on_step=self._check_step)
-        self.world.events.on_event = on_event
-        self._stop_at = stop_at
-        self._begun_ns = self.world.clock.now_ns()
+        """`stop_at` and `on_event` are those of PlanRun."""
+        super().__init__(plan, stop_at=stop_at, on_event=on_event)
         self._planned: list[tuple[int, int, Callable[[], object]]] = []
         self._orders = count()
         self._reported: list[ViolationError] = []
@@ -64,38 +60,15 @@ class ClusterRun:
         self._misfortunes = ClusterMisfortunes(self.world, self.nodes, self._later, sync_level=plan.sync_level)
         self._next_logs_ns = self._begun_ns
 
-    @property
-    def events(self) -> dict[str, list[str]]:
-        """The last events of each host, oldest first."""
-        return self.world.events.by_host
+    def _results(self) -> tuple[int, int]:
+        history = self._histories[0]
+        return history.answered, history.register.digest()
 
-    def execute(self) -> Outcome:
-        """Run the plan to its end, or to the first rule that is broken. Raises StoppedError."""
-        failure = None
-        try:
-            with redirect_stderr(StringIO()):  # what drivers and clients say of those that have died
-                self._start()
-                self._let_happen()
-                self._recover()
-        except ViolationError as violation:
-            failure = f"step {self.world.steps}, {self.world.events.elapsed_ns / SECOND:.6f} s: {violation}"
-        outcome = Outcome(
-            plan=self.plan,
-            failure=failure,
-            steps=self.world.steps,
-            simulated_ns=self.world.clock.now_ns() - self._begun_ns,
-            packets=self.world.network.counts.sent,
-            messages=self._histories[0].answered,
-            digest=self.world.trace_hash ^ self._histories[0].register.digest(),
-            events=self.events,
-        )
-        self.close()
-        return outcome
-
-    def close(self) -> None:
-        """End all hosts of the world."""
-        for host in list(self.world.hosts):
-            host.lose_power()
+    def _run(self) -> None:
+        with redirect_stderr(StringIO()):  # drivers and clients report those that have died
+            self._start()
+            self._let_happen()
+            self._recover()
 
     def _start(self) -> None:
         self._supervise()
@@ -135,8 +108,6 @@ class ClusterRun:
         return RegisterService(number, self._histories[number], who, partial(self.rules.check_applied, who=who), self._reported.append)
 
     def _check_step(self) -> None:
-        if self._stop_at is not None and self.world.steps >= self._stop_at:
-            raise StoppedError(f"step {self.world.steps}, {self.world.events.elapsed_ns / SECOND:.6f} s")
         if self._reported:
             raise self._reported[0]
         now_ns = self.world.clock.now_ns()
