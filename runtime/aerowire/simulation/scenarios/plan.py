@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Self
+from typing import Self, TypeVar
 
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.ranges import check_scenario
+
+T = TypeVar("T")
 
 MS, SECOND = 1_000_000, 1_000_000_000
 Range = tuple[float, float]
@@ -105,6 +107,11 @@ class Kept:
         )
 
 
+def parts_at(places: tuple[int, ...] | None, parts: tuple[T, ...]) -> tuple[T, ...]:
+    """Return the parts at some places of a plan, all of them for None."""
+    return parts if places is None else tuple(parts[place] for place in places)
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """All that a seed draws from a scenario."""
@@ -130,11 +137,8 @@ class Plan:
 
     def only(self, kept: Kept) -> Self:
         """Return a plan of those parts that are kept."""
-        misfortunes, streams, churners = self.misfortunes, self.streams, self.churners
-        if kept.misfortunes is not None:
-            misfortunes = tuple(misfortunes[place] for place in kept.misfortunes)
-        if kept.streams is not None:
-            streams = tuple(streams[place] for place in kept.streams)
+        misfortunes, streams = parts_at(kept.misfortunes, self.misfortunes), parts_at(kept.streams, self.streams)
+        churners = self.churners
         if kept.habits is not None:
             streams = tuple(stream if stream.number in kept.habits else stream.without_habits() for stream in streams)
         if kept.churners is not None:
@@ -247,6 +251,4 @@ class Scenario:
 
 
 def _chosen(numbers: tuple[int, ...] | None, places: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    if numbers is None or places is None:
-        return places if numbers is None else numbers
-    return tuple(numbers[place] for place in places)
+    return places if numbers is None else parts_at(places, numbers)

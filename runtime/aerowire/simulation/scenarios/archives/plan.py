@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from aerowire.base.errors import ConfigurationError
 from aerowire.simulation.scenarios.draws import Draws
+from aerowire.simulation.scenarios.plan import parts_at
 
 if TYPE_CHECKING:
     from aerowire.simulation.scenarios.plan import Kept
@@ -128,12 +129,7 @@ class ArchivePlan:
 
     def only(self, kept: Kept) -> Self:
         """Return a plan of those parts that are kept."""
-        misfortunes, operations = self.misfortunes, self.streams
-        if kept.misfortunes is not None:
-            misfortunes = tuple(misfortunes[place] for place in kept.misfortunes)
-        if kept.streams is not None:
-            operations = tuple(operations[place] for place in kept.streams)
-        return replace(self, misfortunes=misfortunes, streams=operations)
+        return replace(self, misfortunes=parts_at(kept.misfortunes, self.misfortunes), streams=parts_at(kept.streams, self.streams))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from aerowire.base.errors import ConfigurationError
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.scenarios.draws import Draws
-from aerowire.simulation.scenarios.plan import MS, SECOND, Range
+from aerowire.simulation.scenarios.plan import MS, SECOND, Range, parts_at
 
 if TYPE_CHECKING:
     from aerowire.simulation.scenarios.plan import Kept
@@ -79,12 +79,7 @@ class ClusterPlan:
 
     def only(self, kept: Kept) -> Self:
         """Return a plan of those parts that are kept."""
-        misfortunes, clients = self.misfortunes, self.streams
-        if kept.misfortunes is not None:
-            misfortunes = tuple(misfortunes[place] for place in kept.misfortunes)
-        if kept.streams is not None:
-            clients = tuple(clients[place] for place in kept.streams)
-        return replace(self, misfortunes=misfortunes, streams=clients)
+        return replace(self, misfortunes=parts_at(kept.misfortunes, self.misfortunes), streams=parts_at(kept.streams, self.streams))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
