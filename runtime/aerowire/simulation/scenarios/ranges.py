@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from aerowire.base.errors import ConfigurationError
 from aerowire.simulation.link_faults import QUEUE_LENGTH_MAX
 
 if TYPE_CHECKING:
+    from aerowire.simulation.scenarios.catalogue import AnyScenario
     from aerowire.simulation.scenarios.plan import Scenario
 
 Limits = tuple[float, float]
@@ -36,19 +38,24 @@ _PAIRS: dict[str, tuple[type, ...]] = {"tuple[int, int]": (int,), "Range": (int,
 
 def check_scenario(scenario: Scenario) -> None:
     """Raise ConfigurationError for a range that is none, or from which no world can be made."""
-    for field in fields(scenario):
-        value, limits = getattr(scenario, field.name), LIMITS.get(field.name, OTHER)
-        if field.type in _PAIRS:
-            _check_pair(scenario, field.name, value, limits, _PAIRS[str(field.type)])
-        elif field.type == "float" and not (_is_number(value, (int, float)) and 0 <= value <= 1):
-            raise _refusal(scenario, field.name, "a number from 0 to 1", value)
+    check_ranges(scenario, LIMITS)
     if not scenario.media:
         raise _refusal(scenario, "media", "at least one", scenario.media)
     if scenario.misfortune_s[1] > 0 and not scenario.kinds:
         raise _refusal(scenario, "kinds", "at least one where there are misfortunes", scenario.kinds)
 
 
-def _check_pair(scenario: Scenario, name: str, value: object, limits: Limits, kinds: tuple[type, ...]) -> None:
+def check_ranges(scenario: AnyScenario, limits: Mapping[str, Limits]) -> None:
+    """Raise ConfigurationError unless each range of a scenario is one within its limits, and each number a chance."""
+    for field in fields(scenario):
+        value = getattr(scenario, field.name)
+        if field.type in _PAIRS:
+            _check_pair(scenario, field.name, value, limits.get(field.name, OTHER), _PAIRS[str(field.type)])
+        elif field.type == "float" and not (_is_number(value, (int, float)) and 0 <= value <= 1):
+            raise _refusal(scenario, field.name, "a number from 0 to 1", value)
+
+
+def _check_pair(scenario: AnyScenario, name: str, value: object, limits: Limits, kinds: tuple[type, ...]) -> None:
     numbers = "whole numbers" if kinds == (int,) else "numbers"
     expected = f"two {numbers} within {limits[0]} to {limits[1]}, the least first"
     if not isinstance(value, tuple) or len(value) != 2 or not all(_is_number(number, kinds) for number in value):
@@ -62,5 +69,5 @@ def _is_number(value: object, kinds: tuple[type, ...]) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool) and not is_nan
 
 
-def _refusal(scenario: Scenario, name: str, expected: str, actual: object) -> ConfigurationError:
+def _refusal(scenario: AnyScenario, name: str, expected: str, actual: object) -> ConfigurationError:
     return ConfigurationError(f"{name} cannot be drawn from", where=f"scenario {scenario.name}", expected=expected, actual=repr(actual))

@@ -62,6 +62,8 @@ def test_a_run_stops_at_a_step() -> None:
         ({"sizes": (4,)}, "sizes"),
         ({"sync_levels": ()}, "sync_levels"),
         ({"loss": (0.5, 0.1)}, "loss"),
+        ({"loss": (0.0, 1.5)}, "loss"),
+        ({"clients": (1.0, 2.0)}, "clients"),
     ],
 )
 def test_a_scenario_that_cannot_be_drawn_from_is_refused(wrong: dict[str, object], told: str) -> None:

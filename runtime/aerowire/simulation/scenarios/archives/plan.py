@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Self
 
 from aerowire.base.errors import ConfigurationError
 from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.plan import parts_at
+from aerowire.simulation.scenarios.ranges import Limits, check_ranges
 
 if TYPE_CHECKING:
     from aerowire.simulation.scenarios.plan import Kept
 
 CHECKSUMS = ("", "org.agrona.checksum.Crc32", "org.agrona.checksum.Crc32c")
 SEGMENT_LENGTHS = ("64k", "128k", "256k")
-LIVES_MAX = 100
-OPERATIONS_MAX = 1_000
+_LIMITS: Mapping[str, Limits] = {"lives": (1, 100), "operations": (1, 1_000)}
 
 
 class Act(Enum):
@@ -162,16 +163,7 @@ class ArchiveScenario:
     power: float = 0.4
 
     def __post_init__(self) -> None:
-        for name, most in (("lives", LIVES_MAX), ("operations", OPERATIONS_MAX)):
-            low, high = getattr(self, name)
-            if not 1 <= low <= high <= most:
-                raise ConfigurationError(
-                    "not a range of a scenario", where=name, expected=f"two numbers within 1 to {most}, the least first", actual=(low, high)
-                )
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type == "float" and not 0 <= value <= 1:
-                raise ConfigurationError("not a chance", where=field.name, expected="0 to 1", actual=value)
+        check_ranges(self, _LIMITS)
         if self.kill + self.power > 1:
             raise ConfigurationError(
                 "a life has one end", where="kill, power", expected="1 together at most", actual=self.kill + self.power

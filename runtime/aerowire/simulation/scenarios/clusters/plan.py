@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Self
 
@@ -10,13 +11,13 @@ from aerowire.base.errors import ConfigurationError
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.plan import MS, SECOND, Range, parts_at
+from aerowire.simulation.scenarios.ranges import LIMITS, Limits, check_ranges
 
 if TYPE_CHECKING:
     from aerowire.simulation.scenarios.plan import Kept
 
 SIZES = (1, 2, 3, 5)
-CLIENTS_MAX = 10
-DURATION_S_MAX = 600
+_LIMITS: Mapping[str, Limits] = {**LIMITS, "clients": (1, 10), "duration_s": (1, 600)}
 
 
 class Trouble(Enum):
@@ -107,21 +108,11 @@ class ClusterScenario:
     kinds: tuple[Trouble, ...] = tuple(Trouble)
 
     def __post_init__(self) -> None:
-        for name, most in (("clients", CLIENTS_MAX), ("duration_s", DURATION_S_MAX)):
-            low, high = getattr(self, name)
-            if not 1 <= low <= high <= most:
-                expected = f"two numbers within 1 to {most}, the least first"
-                raise ConfigurationError("not a range of a scenario", where=name, expected=expected, actual=(low, high))
+        check_ranges(self, _LIMITS)
         for name, known in (("sizes", SIZES), ("sync_levels", (0, 1, 2)), ("services", (1, 2))):
             values = getattr(self, name)
             if not values or not set(values) <= set(known):
                 raise ConfigurationError("not what a cluster can have", where=name, expected=f"some of {known}", actual=values)
-        for field in fields(self):
-            if field.type != "Range":
-                continue
-            low, high = getattr(self, field.name)
-            if not 0 <= low <= high:
-                raise ConfigurationError("not a range", where=field.name, expected="two numbers, the least first", actual=(low, high))
 
     def plan(self, seed: int) -> ClusterPlan:
         """Draw the plan of a seed."""
