@@ -9,10 +9,10 @@ where no recording looks for them. The next one completes the move if the destin
 from __future__ import annotations
 
 import struct
-import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.archive.files.finding import Finding
+from aerowire.archive.files.sealed_record import read_record, write_record
 from aerowire.archive.files.segments import segment_path
 from aerowire.base.errors import FileError
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 RECORD_FILE_NAME = "archive.catalog.move"
 _BODY = struct.Struct("<qqqqqq")
-_CRC_LENGTH = 4
 
 
 class SegmentMove(NamedTuple):
@@ -65,11 +64,7 @@ def move_segments(catalog: Catalog, move: SegmentMove) -> None:
 
 def record_move(files: FilePort, directory: Path, move: SegmentMove) -> None:
     """Record a move BEFORE it begins, and sync the record. Raises FileError."""
-    body = _BODY.pack(*move)
-    with files.open(directory / RECORD_FILE_NAME, writable=True, create=True) as file:
-        file.write_all(0, zlib.crc32(body).to_bytes(_CRC_LENGTH, "little") + body)
-        file.sync()
-    files.sync_directory(directory)
+    write_record(files, directory / RECORD_FILE_NAME, _BODY.pack(*move), is_synced=True)
 
 
 def recover_move(catalog: Catalog) -> list[Finding]:
@@ -129,9 +124,8 @@ def _rename(catalog: Catalog, segments: Iterable[tuple[int, int, int]]) -> None:
 
 def _read(files: FilePort, path: Path) -> SegmentMove | None:
     """Return the move that was recorded, or None if its record is not whole."""
-    with files.open(path) as file:
-        data = file.read(0, _CRC_LENGTH + _BODY.size)
-    if len(data) < _CRC_LENGTH + _BODY.size or int.from_bytes(data[:_CRC_LENGTH], "little") != zlib.crc32(data[_CRC_LENGTH:]):
+    body = read_record(files, path, _BODY.size)
+    if body is None:
         return None
-    move = SegmentMove(*_BODY.unpack_from(data, _CRC_LENGTH))
+    move = SegmentMove(*_BODY.unpack(body))
     return move if move.segment_length > 0 and 0 <= move.segment <= move.start <= move.end else None

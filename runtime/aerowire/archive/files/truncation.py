@@ -9,10 +9,10 @@ or whose disk fails, leaves frames behind the stop position. The record is there
 from __future__ import annotations
 
 import struct
-import zlib
 from typing import TYPE_CHECKING
 
 from aerowire.archive.files.finding import Finding
+from aerowire.archive.files.sealed_record import read_record, write_record
 from aerowire.archive.files.segments import clear_tail, cut_segment, is_zero_from, segment_path
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 RECORD_FILE_NAME = "archive.catalog.truncation"
 _BODY = struct.Struct("<qq")
-_CRC_LENGTH = 4
 
 
 def cut_recording(catalog: Catalog, entry: RecordingEntry, position: int, *, is_synced: bool) -> None:
@@ -35,7 +34,8 @@ def cut_recording(catalog: Catalog, entry: RecordingEntry, position: int, *, is_
     """
     files, directory = catalog.files, catalog.directory
     finish_truncation(files, directory, catalog.entry)  # of one that has failed
-    _record(files, directory, _BODY.pack(entry.recording_id, position), is_synced=is_synced)
+    # BEFORE the catalog has it.
+    write_record(files, directory / RECORD_FILE_NAME, _BODY.pack(entry.recording_id, position), is_synced=is_synced)
     catalog.set_stop_position(entry.recording_id, position)
     clear_tail(files, directory, entry, position, is_synced=is_synced)
     files.delete(directory / RECORD_FILE_NAME)  # one that a power failure brings back finds nothing to do
@@ -51,10 +51,13 @@ def finish_truncation(
     path = directory / RECORD_FILE_NAME
     if not files.exists(path):
         return []
-    recording_id, position = _read(files, path)
-    entry = entry_of(recording_id)
-    is_cut = entry is not None and entry.damage is None and entry.stop_position == position
-    findings = _clear(files, directory, entry, is_dry=is_dry) if entry is not None and is_cut else []
+    findings: list[Finding] = []
+    body = read_record(files, path, _BODY.size)
+    if body is not None:  # else the truncation had not begun
+        recording_id, position = _BODY.unpack(body)
+        entry = entry_of(recording_id)
+        if entry is not None and entry.damage is None and entry.stop_position == position:
+            findings = _clear(files, directory, entry, is_dry=is_dry)
     if not is_dry:
         files.delete(path)
     return findings
@@ -76,23 +79,3 @@ def _clear(files: FilePort, directory: Path, entry: RecordingEntry, *, is_dry: b
         return []
     text = f"frames are behind the stop position {entry.stop_position}, of a truncation that was interrupted; removed"
     return [Finding(str(path), offset, text, entry.recording_id)]
-
-
-def _record(files: FilePort, directory: Path, body: bytes, *, is_synced: bool) -> None:
-    """Record a truncation BEFORE the catalog has it."""
-    with files.open(directory / RECORD_FILE_NAME, writable=True, create=True) as file:
-        file.write_all(0, zlib.crc32(body).to_bytes(_CRC_LENGTH, "little") + body)
-        if is_synced:
-            file.sync()
-    if is_synced:
-        files.sync_directory(directory)
-
-
-def _read(files: FilePort, path: Path) -> tuple[int, int]:
-    """Return the recording and the position; -1 where the record is not whole, as the catalog was not changed then."""
-    with files.open(path) as file:
-        data = file.read(0, _CRC_LENGTH + _BODY.size)
-    if len(data) < _CRC_LENGTH + _BODY.size or int.from_bytes(data[:_CRC_LENGTH], "little") != zlib.crc32(data[_CRC_LENGTH:]):
-        return -1, -1
-    recording_id, position = _BODY.unpack_from(data, _CRC_LENGTH)
-    return recording_id, position

@@ -9,9 +9,9 @@ an update. Other implementations, which map the file, have no such record and de
 from __future__ import annotations
 
 import struct
-import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from aerowire.archive.files.sealed_record import CRC_LENGTH, seal, unseal
 from aerowire.base.errors import FileError, MissingFileError
 
 if TYPE_CHECKING:
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from aerowire.base.file_port import FilePort, OpenFile
 
 UPDATE_SUFFIX = ".update"  # behind the name of the file that is updated
-_HEAD = struct.Struct("<IqI")
-_CRC_LENGTH = 4
+_HEAD = struct.Struct("<qI")
 _BYTES_MAX = 4096
-_LENGTH_MAX = _HEAD.size + 2 * _BYTES_MAX
+_LENGTH_MAX = CRC_LENGTH + _HEAD.size + 2 * _BYTES_MAX
 
 
 class Update(NamedTuple):
@@ -56,13 +55,13 @@ class UpdateRecord:
                 data = file.read(0, _LENGTH_MAX)
         except MissingFileError:
             return None
-        if len(data) < _HEAD.size:
+        if len(data) < CRC_LENGTH + _HEAD.size:
             return None
-        crc, offset, length = _HEAD.unpack_from(data)
-        body = data[_HEAD.size : _HEAD.size + 2 * length]
-        if length > _BYTES_MAX or len(body) < 2 * length or crc != zlib.crc32(data[_CRC_LENGTH : _HEAD.size] + body):
-            return None
-        return Update(offset, body[:length], body[length:])
+        offset, length = _HEAD.unpack_from(data, CRC_LENGTH)
+        end = CRC_LENGTH + _HEAD.size + 2 * length
+        body = unseal(data[:end]) if length <= _BYTES_MAX and end <= len(data) else None
+        middle = _HEAD.size + length
+        return None if body is None else Update(offset, body[_HEAD.size : middle], body[middle:])
 
     def reserve(self) -> OpenFile:
         """Make the file, with room for any update: on a full disk a recording's end can still be written. Raises FileError."""
@@ -81,10 +80,8 @@ class UpdateRecord:
 
     def write(self, update: Update) -> None:
         """Record an update that is to begin. Raises FileError."""
-        head = _HEAD.pack(0, update.offset, len(update.after))[_CRC_LENGTH:]
-        body = head + update.before + update.after
         file = self.reserve()
-        file.write_all(0, zlib.crc32(body).to_bytes(_CRC_LENGTH, "little") + body)
+        file.write_all(0, seal(_HEAD.pack(update.offset, len(update.after)) + update.before + update.after))
         if self._sync_level > 0:
             file.sync(data_only=True)
 
