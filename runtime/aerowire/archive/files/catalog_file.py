@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from aerowire.archive.files.update_record import UPDATE_SUFFIX, Update, UpdateRecord
+from aerowire.archive.files.update_record import Update, UpdateRecord
 from aerowire.base.errors import ArchiveFileError, FileError
 from aerowire.codecs.flyweights.archive_files import CATALOG_CAPACITY_MAX, CATALOG_FILE_NAME
 from aerowire.recordings.catalog_layout import CATALOG_HEADER_LENGTH
@@ -38,7 +38,7 @@ class CatalogFile:
         self._files = files
         self._directory = directory
         self._file = file
-        self._record = UpdateRecord(files, self.path.with_name(self.path.name + UPDATE_SUFFIX), sync_level)
+        self._record = UpdateRecord(files, self.path, sync_level)
         self._doubtful: dict[int, int] = {}  # offset -> length of what may differ in the file
         self._is_name_doubtful = False  # whether the directory may still have the file before the last replacement
 
@@ -120,11 +120,9 @@ class CatalogFile:
 
     def complete_update(self) -> Update | None:
         """Complete the update that was under way when the last owner died; return it, or None if there was none. Raises FileError."""
-        update = self._record.read()
-        if update is not None and update.is_half_done(self.data[update.offset : update.offset + len(update.after)]):
+        update = self._record.half_done(self.data)
+        if update is not None:
             self.write((update.offset, update.after), is_repair=True)
-        else:
-            update = None
         self._record.remove()
         self._record.reserve()
         return update

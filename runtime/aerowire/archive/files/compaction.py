@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.archive.files.segments import Progress, list_segments, seal_segment, segment_path
-from aerowire.archive.files.update_record import UPDATE_SUFFIX
+from aerowire.archive.files.update_record import record_path
 from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.recordings.catalog_layout import CATALOG_HEADER_LENGTH, ENTRY_HEADER_LENGTH
@@ -62,7 +62,7 @@ def compact(catalog: OfflineCatalog, compaction: Compaction) -> None:
             file.sync()
         for path in compaction.files:
             catalog.files.delete(path)
-        catalog.files.delete(catalog.path.with_name(catalog.path.name + UPDATE_SUFFIX))  # of an Archive that died: offsets move
+        catalog.files.delete(record_path(catalog.path))  # of an Archive that died: offsets move
         catalog.files.rename(compacted, catalog.path)
     except FileError:
         catalog.files.delete(compacted)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from aerowire.archive.files.catalog_file import read_content
 from aerowire.archive.files.checksum import Checksum, checksum_named
-from aerowire.archive.files.update_record import UPDATE_SUFFIX, UpdateRecord
+from aerowire.archive.files.update_record import UpdateRecord
 from aerowire.base.errors import ArchiveFileError
 from aerowire.codecs.flyweights.archive import (
     CatalogHeaderEncoder,
@@ -156,8 +156,8 @@ class OfflineCatalog:
 
     def _complete_update(self) -> None:
         """Complete the update that an Archive did not bring to its end: what is read is never half of one entry and half of another."""
-        update = UpdateRecord(self.files, self.path.with_name(self.path.name + UPDATE_SUFFIX), sync_level=0).read()
-        if update is not None and update.is_half_done(self.data[update.offset : update.offset + len(update.after)]):
+        update = UpdateRecord(self.files, self.path, sync_level=0).half_done(self.data)
+        if update is not None:
             self.data[update.offset : update.offset + len(update.after)] = update.after
             if self._is_writable:
                 self._file.write_all(update.offset, update.after)

@@ -9,7 +9,7 @@ an update. Other implementations, which map the file, have no such record and de
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerowire.archive.files.sealed_record import CRC_LENGTH, seal, unseal
 from aerowire.base.errors import FileError, MissingFileError
@@ -19,10 +19,15 @@ if TYPE_CHECKING:
 
     from aerowire.base.file_port import FilePort, OpenFile
 
-UPDATE_SUFFIX = ".update"  # behind the name of the file that is updated
+UPDATE_SUFFIX: Final = ".update"  # behind the name of the file that is updated
 _HEAD = struct.Struct("<qI")
 _BYTES_MAX = 4096
 _LENGTH_MAX = CRC_LENGTH + _HEAD.size + 2 * _BYTES_MAX
+
+
+def record_path(path: Path) -> Path:
+    """Return the path of the record of a file's updates."""
+    return path.with_name(path.name + UPDATE_SUFFIX)
 
 
 class Update(NamedTuple):
@@ -43,25 +48,18 @@ class UpdateRecord:
     """Keeps one update at a time in a file. Synced BEFORE the update begins, where updates are."""
 
     def __init__(self, files: FilePort, path: Path, sync_level: int) -> None:
+        """`path` is that of the file that is updated."""
         self._files = files
-        self._path = path
+        self._path = record_path(path)
         self._sync_level = sync_level
         self._file: OpenFile | None = None
 
-    def read(self) -> Update | None:
-        """Return the update that was recorded last; None where there is none, or not all of it. Raises FileError."""
-        try:
-            with self._files.open(self._path) as file:
-                data = file.read(0, _LENGTH_MAX)
-        except MissingFileError:
+    def half_done(self, content: bytes | bytearray) -> Update | None:
+        """Return the update that is half done in the content of the file, or None if there is none. Raises FileError."""
+        update = self._read()
+        if update is None or not update.is_half_done(content[update.offset : update.offset + len(update.after)]):
             return None
-        if len(data) < CRC_LENGTH + _HEAD.size:
-            return None
-        offset, length = _HEAD.unpack_from(data, CRC_LENGTH)
-        end = CRC_LENGTH + _HEAD.size + 2 * length
-        body = unseal(data[:end]) if length <= _BYTES_MAX and end <= len(data) else None
-        middle = _HEAD.size + length
-        return None if body is None else Update(offset, body[_HEAD.size : middle], body[middle:])
+        return update
 
     def reserve(self) -> OpenFile:
         """Make the file, with room for any update: on a full disk a recording's end can still be written. Raises FileError."""
@@ -91,3 +89,18 @@ class UpdateRecord:
             self._file.close()
             self._file = None
         self._files.delete(self._path)
+
+    def _read(self) -> Update | None:
+        """Return the update that was recorded last, or None if there is none, or not all of it. Raises FileError."""
+        try:
+            with self._files.open(self._path) as file:
+                data = file.read(0, _LENGTH_MAX)
+        except MissingFileError:
+            return None
+        if len(data) < CRC_LENGTH + _HEAD.size:
+            return None
+        offset, length = _HEAD.unpack_from(data, CRC_LENGTH)
+        end = CRC_LENGTH + _HEAD.size + 2 * length
+        body = unseal(data[:end]) if length <= _BYTES_MAX and end <= len(data) else None
+        middle = _HEAD.size + length
+        return None if body is None else Update(offset, body[_HEAD.size : middle], body[middle:])

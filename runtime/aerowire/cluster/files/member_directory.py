@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from aerowire.archive.files.update_record import UPDATE_SUFFIX
+from aerowire.archive.files.update_record import record_path
 from aerowire.base.errors import ClusterFileError
 from aerowire.cluster.files.mark_header import ClusterMarkHeader, mark_kind
 from aerowire.cluster.files.recording_log import RecordingLog
@@ -160,5 +160,5 @@ def _replace(files: FilePort, directory: Path, entries: Sequence[RecordingLogEnt
         files.rename(new, path)
     else:
         files.delete(path)
-    files.delete(path.with_name(path.name + UPDATE_SUFFIX))  # of the file that is gone
+    files.delete(record_path(path))  # of the file that is gone
     files.sync_directory(directory)

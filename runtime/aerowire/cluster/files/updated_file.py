@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.archive.files.update_record import UPDATE_SUFFIX, Update, UpdateRecord
+from aerowire.archive.files.update_record import Update, UpdateRecord
 from aerowire.base.errors import FileError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class UpdatedFile:
         self.sync_level = sync_level
         self._is_writable = writable
         self._file = files.open(path, writable=writable, create=create)
-        self._record = UpdateRecord(files, path.with_name(path.name + UPDATE_SUFFIX), sync_level)
+        self._record = UpdateRecord(files, path, sync_level)
         self._failed: Update | None = None  # of which the file may have a part
         self._is_read = False  # and so complete
         self._is_update_unsynced = False
@@ -39,8 +39,9 @@ class UpdatedFile:
 
     def read(self, length: int) -> bytes:
         """Return the start of the file, in which an update that was under way is complete; a writable file has it so, too."""
-        data, update = self._file.read(0, length), self._record.read()
-        if update is not None and update.is_half_done(data[update.offset : update.offset + len(update.after)]):
+        data = self._file.read(0, length)
+        update = self._record.half_done(data)
+        if update is not None:
             data = data[: update.offset] + update.after + data[update.offset + len(update.after) :]
             if self._is_writable:
                 self._file.write_all(update.offset, update.after)
