@@ -100,7 +100,7 @@ class Process:
         self._files.append(files)
 
     def kill_after(self, file_operations: int) -> None:
-        """Let no operation of its files succeed behind the n-th from now on, which is done in part; `kill` has to follow."""
+        """Let the n-th operation of its files from now on be done in part, and all later ones fail; `kill` has to follow."""
         for files in self._files:
             files.kill_after(file_operations)
 

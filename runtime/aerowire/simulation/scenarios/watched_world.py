@@ -1,4 +1,4 @@
-"""A world whose steps a scenario looks at."""
+"""A world that reports its steps to the run of a scenario."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from aerowire.simulation.world import SimulatedWorld
 
 
 class WatchedWorld(SimulatedWorld):
-    """A world that reports each of its steps, by whichever call time passes."""
+    """A world that calls `on_step` at each of its steps, whichever call lets time pass."""
 
     def __init__(self, *, seed: int, on_step: Callable[[], None]) -> None:
         super().__init__(seed=seed)
         self._on_step = on_step
 
     def run(self, duration_ns: int, *, until: Callable[[], bool] | None = None) -> bool:
-        """Let time pass, as every world does."""
+        """Let time pass; return True as soon as `until` holds, False when the time is over."""
 
         def is_over() -> bool:
             self._on_step()

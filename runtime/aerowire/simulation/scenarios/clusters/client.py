@@ -1,4 +1,4 @@
-"""A client of a simulated cluster: it asks for one thing after another, and repeats what has no answer under its number."""
+"""A client of a simulated cluster: it sends one request after another, and repeats one without an answer under the same number."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RegisterClient:
 
     @property
     def state(self) -> str:
-        """What it waits for."""
+        """The request that it waits for, and the state of its connection."""
         return f"client {self.number}: {self._request} after {self.answered} answers, {self._cluster!r}, {self._problem()}"
 
     def work(self) -> int:
@@ -67,7 +67,7 @@ class RegisterClient:
         return work
 
     def next_deadline_ns(self) -> int:
-        """Return when it looks again."""
+        """Return when it has its next turn."""
         now_ns = self._clock.now_ns()
         return max(now_ns + MS, min(self._next_ns, now_ns + _LOOK_NS)) if self._request is None else now_ns + _LOOK_NS
 
@@ -89,7 +89,7 @@ class RegisterClient:
     def _on_message(self, _session_id: int, _time: int, buffer: memoryview, offset: int, length: int, _header: object) -> None:
         answer = Answer.decode(bytes(buffer[offset : offset + length]))
         request = self._request
-        if request is None or answer.number < request.number:  # one of a request that was repeated
+        if request is None or answer.number < request.number:  # another answer to a request that was repeated
             return
         self._history.answer(request, answer, self._acknowledged_before, f"client {self.number}")
         assert self._cluster is not None

@@ -1,4 +1,4 @@
-"""What services have applied, at whichever member first, and what a register that has applied all of that holds."""
+"""The events that services of any member have applied, and the state of a register that has applied all of them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from aerowire.simulation.scenarios.violation import ViolationError
 
 SAFETY = "State Machine Safety"
 EQUALITY = "services have equal state at equal position"
-SNAPSHOTS = "snapshots equal replay"
+SNAPSHOTS = "a snapshot equals a replay of the log up to it"
 LINEARIZABILITY = "the history of every client is linearizable"
-LASTING = "what was acknowledged stays"
-ONCE = "what a service sends or schedules comes once"
+LASTING = "no acknowledged request is lost"
+ONCE = "each message that a service sends and each timer that it schedules arrives once"
 
 
 class Event(NamedTuple):
-    """What a service was called with: the callback, the session, the time, and what else came."""
+    """A call of a service: the callback, the session, the time, and the rest of its arguments."""
 
     kind: str
     session: int
@@ -48,7 +48,7 @@ class History:
         return self.positions[-1] if self.positions else 0
 
     def apply(self, before: int, position: int, event: Event, state: int, who: str) -> None:
-        """Take an event that a member applies, whose service has applied everything up to `before`. `state` is a digest afterwards."""
+        """Check an event that a member's service applies next after the position `before`; `state` is its digest behind the event."""
         place = bisect_right(self.positions, before)
         if place == len(self.positions):
             if position <= self.end:
@@ -65,14 +65,14 @@ class History:
             raise ViolationError(EQUALITY, f"{self._states[position]:016x} at {position}", f"{state:016x} behind {event}", who)
 
     def load(self, position: int, state: int, who: str) -> None:
-        """Take the state of a snapshot at a position."""
+        """Check the state that a service loads from a snapshot at a position."""
         place = bisect_right(self.positions, position)
         expected = self._states[self.positions[place - 1] if place else 0]
         if state != expected:
             raise ViolationError(SNAPSHOTS, f"{expected:016x} at {position}", f"{state:016x}", who)
 
     def answer(self, request: Request, answer: Answer, acknowledged_before: int, who: str) -> None:
-        """Take the answer to a client's request. `acknowledged_before` is the highest position of an answer before the request was sent."""
+        """Check the answer to a request. `acknowledged_before` is the highest position that was answered before the request was sent."""
         expected = self._answers.get(answer.position)
         if expected != answer or (answer.client, answer.number) != (request.client, request.number):
             raise ViolationError(LINEARIZABILITY, f"{expected} to {request}", answer, who)

@@ -1,4 +1,4 @@
-"""Logs as members' archives have them on their disks: frame after frame, alike at all members but for session ids."""
+"""Logs on the disks of members' archives, frame by frame: the same at all members except for session ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aerowire.simulation.host import ARCHIVE_DIR
 if TYPE_CHECKING:
     from aerowire.simulation.host import SimulatedHost
 
-SEGMENT_OF_LOG = 64 * 1024  # as nodes have it
+SEGMENT_OF_LOG = 64 * 1024  # of all nodes
 _HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
 _EVENT_HEAD = NewLeadershipTermEvent(
     leadership_term_id=0,

@@ -1,4 +1,4 @@
-"""The misfortunes of a cluster: what they do to nodes, their processes, clocks and disks and to the network, and what ends them."""
+"""The misfortunes of a cluster: their effects on nodes, processes, clocks, disks and the network, and their ends."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ClusterMisfortunes:
             self._befall(kind, node, draws, lasts_ns)
 
     def end_all(self) -> None:
-        """Let all of them be over; what has lost its power for ever stays away."""
+        """End all misfortunes; a host that has lost its power for ever stays without."""
         self._world.network.links.set_all(LinkFaults())
         self._world.network.heal()
         for node in self._nodes:
@@ -71,7 +71,7 @@ class ClusterMisfortunes:
         self._toggle(ClusterControlToggle.RESUME)
 
     def resume(self) -> None:
-        """Let the cluster go on, where it has been suspended."""
+        """Resume a cluster that is suspended."""
         self._toggle(ClusterControlToggle.RESUME)
 
     # -- Nodes ---------------------------------------------------------------------------------------------------------

@@ -43,17 +43,17 @@ MODULE: dict[str, Any] = {
     "cluster_dir": CLUSTER_DIR,
     "environ": {},
 }
-# Without one a frame that was written in part, as the archive died, is taken for a whole one, and the log is another one from there.
+# Without checksums a frame that was written in part when the archive died counts as whole, and the log is a different one from there on.
 _CHECKSUM = "org.agrona.checksum.Crc32c"
 _RESTART_NS = 3 * SECOND  # at most, from the end of a process to the next
-_LOOK_NS = 10 * MS  # how often an agent looks for what comes by streams of its own host
+_LOOK_NS = 10 * MS  # how often an agent polls the streams of its own host
 
 
 class Agent:
     """A process of a node with something that is launched, then invoked, and may end by itself. Changed by the world, and by `leave`."""
 
     def __init__(self, host: SimulatedHost, name: str, launch: Callable[..., Any], note: Note) -> None:
-        """`launch` gets the ports and returns what is polled until it is there; `note` keeps an event of the host."""
+        """`launch` takes the ports and returns a launch to be polled; `note` keeps an event of the host."""
         self.running: Any = None
         self.process: Process = host.new_process(name)
         self._note = note
@@ -65,7 +65,7 @@ class Agent:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process is no more."""
+        """Whether the process has ended."""
         return self.process.state is ProcessState.ENDED
 
     def leave(self) -> None:
@@ -102,10 +102,10 @@ class Agent:
 
 
 class ClusterNode:
-    """One node. `supervise` starts what has ended; `is_wanted` says whether anything is started at all."""
+    """One node. `supervise` starts processes that have ended, as long as the node `is_wanted`."""
 
     def __init__(self, host: SimulatedHost, number: int, members: str, note: Note, draws: Draws, *, sync_level: int, services: int) -> None:
-        """`members` are those of the cluster, as its option has them; `draws` say how long what has ended stays away."""
+        """`members` are those of the cluster, as its option has them; `draws` decide how long a process that has ended stays away."""
         self.host = host
         self.number = number
         self.is_wanted = True
@@ -139,7 +139,7 @@ class ClusterNode:
         return int(self.module.running.agent.core.node_state.candidate_term.candidate_term_id)
 
     def supervise(self, new_service: Callable[[ClusterNode, int], RegisterService]) -> None:
-        """Start what is not there, as far as what it stands on is."""
+        """Start the processes that are missing. Without a driver all others are started anew with it."""
         if not self.is_wanted or not self.host.has_power:
             return
         host = self.host
@@ -181,7 +181,7 @@ class ClusterNode:
                 agent.leave()
 
     def describe(self) -> str:
-        """Return where it stands."""
+        """Return its state in one line."""
         machine = self.machine
         services = [None if service is None else service.position for service in self.services]
         if machine is None:
@@ -190,7 +190,7 @@ class ClusterNode:
         return f"node {self.number}: {state} commit {self.commit_position}, services at {services}"
 
     def _is_due(self, name: str, last: Agent | SimulatedArchive | None) -> bool:
-        """Return whether something is to be started: it has never been, or has ended a while ago."""
+        """Return whether a process is to be started: it is the first of its name, or the last one has been away for its time."""
         if last is None:
             return True
         if not last.has_ended:

@@ -1,4 +1,4 @@
-"""What a scenario of clusters is, and the plan that a seed draws from it: nodes, clients, network, and what befalls them when."""
+"""Scenarios of clusters, and the plans that seeds draw from them: nodes, clients, the network, and misfortunes with their times."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ClusterScenario:
 
     A cluster has one of `sizes` nodes, each with one of `services`, and `clients`. `misfortune_s` is the mean time between two of `kinds`,
     where one that stands twice is twice as likely. Chances of faults are those of a packet, drawn from their range once for a seed. At sync
-    level 0 power is taken from a minority alone, for ever. Raises ConfigurationError.
+    level 0 only a minority of nodes loses its power, for ever. Raises ConfigurationError.
     """
 
     name: str

@@ -21,7 +21,7 @@ class Register:
         self.under_way: dict[tuple[int, int], Request] = {}
 
     def request(self, request: Request, position: int) -> tuple[Answer, bool]:
-        """Execute a request that has come at a position; return its answer, and whether it is the first time that it has come."""
+        """Execute a request that has come at a position; return its answer, and whether it has not come before."""
         last = self.answers.get(request.client)
         if last is not None and last.number >= request.number:
             return last, False
@@ -34,7 +34,7 @@ class Register:
         return answer, True
 
     def come_back(self, client: int, number: int) -> bool:
-        """Append the value of a request whose message or timer has come; return whether that was waited for."""
+        """Append the value of a request whose message or timer has come; return whether it was expected."""
         request = self.under_way.pop((client, number), None)
         if request is not None:
             self._append(request)

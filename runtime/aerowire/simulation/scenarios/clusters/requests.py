@@ -1,4 +1,4 @@
-"""What clients ask of the register, and what it answers, as bytes."""
+"""Requests of clients to the register, and its answers, as bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ANSWER = Struct("<IIqIQ")
 
 
 class Operation(IntEnum):
-    """What is asked for."""
+    """The operation of a request."""
 
     APPEND = 1
     READ = 2
@@ -42,7 +42,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the register answers: the request, the position behind it in the log, and what the key holds then: how many, and a digest."""
+    """An answer of the register: the request, the position behind it in the log, and the count and digest of the key's values there."""
 
     client: int
     number: int

@@ -1,4 +1,4 @@
-"""The rules of Raft, looked at from outside: what members say of themselves at each step, and what their disks have."""
+"""The rules of Raft, checked from outside: on the state that members show at each step, and on the logs that are on their disks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BEGUN = {ElectionState.LEADER_READY, ElectionState.CLOSED}
 
 
 class _Seen:
-    """What was seen of a node: its highest term, and within one life of its module the term that it leads, its log and its commit."""
+    """Observations of one node: its highest term, and within one life of its module the term that it leads, its log and its commit."""
 
     def __init__(self, node: ClusterNode) -> None:
         self.log = MemberLog(node.host)
@@ -47,7 +47,6 @@ class RaftRules:
 
     def __init__(self, nodes: Sequence[ClusterNode]) -> None:
         self.committed = 0
-        self.elections = 0
         self._nodes = nodes
         self._seen = [_Seen(node) for node in nodes]
         self._leaders: dict[int, int] = {}
@@ -62,7 +61,7 @@ class RaftRules:
         return any(begun)
 
     def check_applied(self, position: int, who: str) -> None:
-        """Check that what is applied may be."""
+        """Check that a service has applied nothing beyond the commit."""
         if position > self.committed:
             self.look()
         if position > self.committed:
@@ -124,7 +123,6 @@ class RaftRules:
             seen.led_position = machine.append_position
             return False
         seen.led_term_id, seen.led_position = term_id, machine.append_position
-        self.elections += 1
         return True
 
     # -- What is on the disks ------------------------------------------------------------------------------------------
@@ -149,7 +147,7 @@ class RaftRules:
                 self._check_complete(seen, f"node {node.number}, leader of term {seen.led_term_id}")
 
     def _choose(self, seen: _Seen, node: ClusterNode) -> None:
-        """Take what a member's log has of committed entries that are not known, and compare those that are."""
+        """Add the committed entries of a member's log that are not known yet, and compare those that are."""
         limit = min(seen.committed, seen.log.end)
         entries = seen.log.entries
         count = bisect_left(entries, limit + 1, key=lambda entry: entry.end)

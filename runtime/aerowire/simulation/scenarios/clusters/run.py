@@ -1,4 +1,4 @@
-"""The run of a plan of clusters: makes its world, lets misfortunes happen, heals it, and looks whether it goes on."""
+"""The run of a plan of clusters: makes its world, lets misfortunes happen, heals it, and checks that it makes progress."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from aerowire.simulation.scenarios.violation import ViolationError
 if TYPE_CHECKING:
     from aerowire.simulation.scenarios.clusters.plan import Misfortune
 
-PROGRESS = "progress within 30 simulated seconds after healing"
+PROGRESS = "progress within 30 simulated seconds after the last fault"
 _RECOVERY_NS = 30 * SECOND
 _SUPERVISION_NS = 100 * MS
 _LOGS_NS = SECOND
@@ -118,7 +118,7 @@ class ClusterRun(PlanRun[ClusterPlan]):
     # -- The end -------------------------------------------------------------------------------------------------------
 
     def _recover(self) -> None:
-        """Let all faults end, and see that the cluster goes on, with all that it has acknowledged."""
+        """End all faults, and check that the cluster makes progress, and has kept all that it has acknowledged."""
         self.world.events.note("all", "all faults end")
         self._planned.clear()
         self._misfortunes.end_all()

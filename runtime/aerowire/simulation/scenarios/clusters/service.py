@@ -1,4 +1,4 @@
-"""The replicated service: a register, which shows the history each event that it applies."""
+"""The replicated service: a register that reports each event it applies to the history."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CLIENT, _SERVICE = 1 << 32, 1 << 56
 class RegisterService(ClusteredService):
     """One service in one life of its container. `position` is how far it has applied the log.
 
-    It `is_stuck` when something could not be sent to the consensus module in time: then its process has to end.
+    It `is_stuck` when a message or timer could not be sent to the consensus module in time: then its process has to end.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class RegisterService(ClusteredService):
         check: Callable[[int], object],
         report: Callable[[ViolationError], object],
     ) -> None:
-        """`check` is called with the position of each event, `report` with what is wrong."""
+        """`check` is called with the position of each event, `report` with each violation."""
         self.position = 0
         self.is_stuck = False
         self._service_id = service_id
@@ -45,7 +45,7 @@ class RegisterService(ClusteredService):
         self._cluster: Cluster | None = None
 
     def snapshot_state(self) -> object:
-        """Return the state, with the position up to which it has come."""
+        """Return the state, with the position up to which the log is applied."""
         return [self.position, self._register.snapshot()]
 
     def restore_state(self, state: list[object]) -> None:
@@ -65,15 +65,15 @@ class RegisterService(ClusteredService):
         self._cluster = cluster
 
     def on_session_open(self, session: ClientSession, at: int) -> None:
-        """Show it."""
+        """Report the event."""
         self._applied(Event("open", session.id, at, session.response_channel.encode()))
 
     def on_session_close(self, session: ClientSession, at: int, reason: CloseReason) -> None:
-        """Show it."""
+        """Report the event."""
         self._applied(Event("close", session.id, at, reason.name.encode()))
 
     def on_new_leadership_term_event(self, term: LeadershipTerm) -> None:
-        """Show it."""
+        """Report the event."""
         self._applied(Event("term", term.leader_member_id, term.timestamp, b"%d" % term.leadership_term_id))
 
     def on_timer_event(self, correlation_id: int, at: int) -> None:
@@ -115,5 +115,5 @@ class RegisterService(ClusteredService):
         try:
             self._check(self.position)
             self._history.apply(before, self.position, event, self._register.digest(), self._who)
-        except ViolationError as violation:  # which the container would put into its error log
+        except ViolationError as violation:  # the container would only log it
             self._report(violation)
