@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
-from aerowire.client import Aeron, ExclusivePublication, FragmentAssembler, Header, Pending
+from aerowire.client import Header
 from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive.enums import ControlResponseCode
+from aerowire.codecs.flyweights.archive.messages.auth_connect_request import AuthConnectRequest
 from aerowire.codecs.flyweights.archive.messages.control_response import ControlResponse
-
-T = TypeVar("T")
+from tests.support.scripted_peer import Answer, ScriptedHost, ScriptedPeer
 
 PROTOCOL_VERSION = 1 << 16 | 12 << 8
 ARCHIVE_ID = 4711
 SESSION_ID = 2026
-
-Answer = Callable[[Any], Iterable[Any]]
 
 
 def ok(request: Any, relevant_id: int = 0, version: int = PROTOCOL_VERSION) -> ControlResponse:
@@ -41,65 +37,19 @@ def _response(request: Any, relevant_id: int, code: ControlResponseCode, text: s
     )
 
 
-class ScriptedClient(Protocol):
-    """What an archive needs of its client: of a SimulatedClient, or of one that runs in real time."""
-
-    @property
-    def aeron(self) -> Aeron: ...
-    def complete(self, pending: Pending[T]) -> T: ...
-
-
-class ScriptedHost(Protocol):
-    """What an archive needs of its host: of a SimulatedHost, or of one that runs in real time."""
-
-    def connect(self, *, work: Callable[[], int]) -> ScriptedClient: ...
-
-
-class ScriptedArchive:
-    """A process of a host that takes requests on a channel and answers each kind by `answers`: class name -> records, or none.
-
-    A connect request opens the publication of answers. `requests` are all that came, in order.
-    """
+class ScriptedArchive(ScriptedPeer):
+    """An archive's side of a control channel. A connect request opens the publication of responses."""
 
     def __init__(self, host: ScriptedHost, channel: str, stream_id: int = 10, *, version: int = PROTOCOL_VERSION) -> None:
-        self.requests: list[Any] = []
-        self.answers: dict[str, Answer] = {
+        answers: dict[str, Answer] = {
             "AuthConnectRequest": lambda request: [ok(request, SESSION_ID, version)],
             "ArchiveIdRequest": lambda request: [ok(request, ARCHIVE_ID)],
         }
-        self.publication: ExclusivePublication | None = None
-        self._opening: Pending[ExclusivePublication] | None = None
-        self._unsent: deque[bytes] = deque()
-        self._assembler = FragmentAssembler(self._on_message)
-        self.client = host.connect(work=self._work)
-        self.subscription = self.client.complete(self.client.aeron.async_add_subscription(channel, stream_id))
+        super().__init__(host, channel, stream_id, answers)
 
-    def names(self) -> list[str]:
-        """Return the kinds of the requests that came."""
-        return [type(request).__name__ for request in self.requests]
-
-    def say(self, *records: Any) -> None:
-        """Send records on the publication of answers."""
-        self._unsent.extend(record.encode() for record in records)
-
-    def _work(self) -> int:
-        done = self.subscription.poll(self._assembler, 10) if hasattr(self, "subscription") else 0
-        if self._opening is not None and self._opening.poll():
-            self.publication, self._opening = self._opening.result(), None
-            done += 1
-        publication = self.publication
-        while self._unsent and publication is not None and not publication.is_closed and publication.offer(self._unsent[0]) > 0:
-            self._unsent.popleft()
-            done += 1
-        return done
-
-    def _on_message(self, buffer: memoryview, offset: int, length: int, header: Header) -> None:
-        request = archive.decode(bytes(buffer[offset : offset + length]))
+    def _on_message(self, data: bytes, header: Header) -> None:
+        request = archive.decode(data)
         self.requests.append(request)
-        name = type(request).__name__
-        if name == "AuthConnectRequest":
-            channel, stream_id = request.response_channel, request.response_stream_id  # type: ignore[union-attr]
-            if "control-mode=response" in channel:
-                channel += f"|response-correlation-id={header.image.correlation_id}"
-            self._opening = self.client.aeron.async_add_exclusive_publication(channel, stream_id)
-        self._unsent.extend(record.encode() for record in self.answers.get(name, lambda _: ())(request))
+        if isinstance(request, AuthConnectRequest):
+            self._on_connect(request, header)
+        self._answer(request)
