@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from aerowire.base.errors import (
     UnknownOptionError,
     WrongTypeError,
 )
-from aerowire.client import Aeron, Image
+from aerowire.client import Aeron, ExclusivePublication, Image
 from aerowire.codecs.flyweights.archive import RecordingPositionRequestDecoder
 from aerowire.codecs.flyweights.events import ArchiveEventCode, CommandEventDecoder, StateEventDecoder
 from aerowire.codecs.tables.archive_options import OPTIONS
@@ -73,15 +74,22 @@ def test_records_and_replays_with_threads_of_its_own(tmp_path: Path, mode: str) 
     archive.close()
 
 
-def test_an_idle_archive_runs_no_python_but_what_is_due_by_time(tmp_path: Path) -> None:
+@contextmanager
+def recorded_message(directory: Path) -> Iterator[tuple[Archive, AeronArchive, ExclusivePublication]]:
+    """Run an archive with threads of its own, whose client has recorded a message and could go on."""
     with (
         MediaDriver.launch_embedded() as driver,
-        Archive.launch(aeron_dir=driver.aeron_dir, archive_dir=tmp_path, **OPTIONS_NEEDED) as archive,
+        Archive.launch(aeron_dir=driver.aeron_dir, archive_dir=directory, **OPTIONS_NEEDED) as archive,
         AeronArchive.connect(aeron_dir=driver.aeron_dir, control_request_channel=CHANNEL, control_response_channel=CHANNEL) as client,
         client.add_recorded_exclusive_publication(CHANNEL, STREAM_ID) as publication,
     ):
         publication.send(PAYLOAD)
         wait_until(lambda: client.list_recordings() and client.get_recording_position(0) == publication.position, "not recorded")
+        yield archive, client, publication
+
+
+def test_an_idle_archive_runs_no_python_but_what_is_due_by_time(tmp_path: Path) -> None:
+    with recorded_message(tmp_path) as (archive, _, _):
         conductor = archive._runners[-1].invoker
         mark_file = archive.conductor._mark_file
         shown_ms, cycles = [], []
@@ -95,14 +103,7 @@ def test_an_idle_archive_runs_no_python_but_what_is_due_by_time(tmp_path: Path) 
 
 
 def test_a_client_that_asks_for_positions_wakes_no_python(tmp_path: Path) -> None:
-    with (
-        MediaDriver.launch_embedded() as driver,
-        Archive.launch(aeron_dir=driver.aeron_dir, archive_dir=tmp_path, **OPTIONS_NEEDED) as archive,
-        AeronArchive.connect(aeron_dir=driver.aeron_dir, control_request_channel=CHANNEL, control_response_channel=CHANNEL) as client,
-        client.add_recorded_exclusive_publication(CHANNEL, STREAM_ID) as publication,
-    ):
-        publication.send(PAYLOAD)
-        wait_until(lambda: client.list_recordings() and client.get_recording_position(0) == publication.position, "not recorded")
+    with recorded_message(tmp_path) as (archive, client, publication):
         adapter = archive.conductor.control_sessions.adapter
         serve, served = adapter.on_message, []
 

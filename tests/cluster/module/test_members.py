@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aerowire.base.errors import ActiveClusterError, ClosedError
 from aerowire.cluster.files.member_directory import describe_member
-from aerowire.cluster.module.consensus_module import ConsensusModule
+from aerowire.cluster.module.consensus_module import ConsensusModule, ConsensusModuleLaunch
 from aerowire.cluster.module.log.log_publisher import Appended
 from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeader
@@ -128,30 +129,28 @@ def test_three_members_elect_replicate_fail_over_and_take_the_former_leader_back
     assert leader.service.read == second.service.read
 
 
-def test_one_consensus_module_lives_in_a_directory(one: Cluster) -> None:
+def launch_beside(one: Cluster, directory: str, **options: Any) -> ConsensusModuleLaunch:
+    """Launch another consensus module at the driver of an elected member, until the launch has its result."""
     (node,) = one.nodes
     one.elected(one.nodes)
     launching = ConsensusModule.async_launch(
         aeron_dir=node.driver.aeron_dir,
-        cluster_dir=str(node.directory / "cluster"),
+        cluster_dir=str(node.directory / directory),
         use_agent_invoker=True,
-        **{**OPTIONS, "cluster_members": "0,a:1,a:2,a:3,a:4,a:5", "cluster_id": 9},
+        **{**OPTIONS, "cluster_members": "0,a:1,a:2,a:3,a:4,a:5", **options},
     )
     run(one.nodes, launching.poll)
+    return launching
+
+
+def test_one_consensus_module_lives_in_a_directory(one: Cluster) -> None:
+    launching = launch_beside(one, "cluster", cluster_id=9)
     with pytest.raises(ActiveClusterError):
         launching.result()
 
 
 def test_a_cluster_has_one_consensus_module_at_a_driver(one: Cluster) -> None:
-    (node,) = one.nodes
-    one.elected(one.nodes)
-    launching = ConsensusModule.async_launch(
-        aeron_dir=node.driver.aeron_dir,
-        cluster_dir=str(node.directory / "other"),
-        use_agent_invoker=True,
-        **{**OPTIONS, "cluster_members": "0,a:1,a:2,a:3,a:4,a:5"},
-    )
-    run(one.nodes, launching.poll)
+    launching = launch_beside(one, "other")
     with pytest.raises(ActiveClusterError, match="existing consensus module detected"):
         launching.result()
 

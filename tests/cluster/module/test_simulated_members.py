@@ -20,6 +20,14 @@ def elected(members: Sequence[SimulatedMember]) -> SimulatedMember | None:
     return leaders[0] if is_done else None
 
 
+def run_until_elected(world: SimulatedWorld, members: Sequence[SimulatedMember], limit_ns: int = 10 * SECOND) -> SimulatedMember:
+    """Let the world run until members have elected a leader; return it."""
+    assert world.run(limit_ns, until=lambda: elected(members) is not None), members
+    leader = elected(members)
+    assert leader is not None
+    return leader
+
+
 def append(world: SimulatedWorld, leader: SimulatedMember) -> int:
     """Append messages to a leader's log; return the position behind them."""
     leader.appended.clear()
@@ -37,19 +45,15 @@ def have_read(members: Sequence[SimulatedMember], position: int) -> bool:
 def test_a_leader_that_is_killed_is_replaced_in_time_and_comes_back_as_a_follower() -> None:
     with SimulatedWorld(seed=1) as world:
         members = new_members(world, 3)
-        assert world.run(10 * SECOND, until=lambda: elected(members) is not None), members
-        leader = elected(members)
-        assert leader is not None
+        leader = run_until_elected(world, members)
         end = append(world, leader)
         assert world.run(SECOND, until=lambda: have_read(members, end)), members
 
         leader.kill()
         killed_ns = world.clock.now_ns()
         others = [member for member in members if member is not leader]
-        assert world.run(10 * SECOND, until=lambda: elected(others) is not None), others
+        second = run_until_elected(world, others)
         assert world.clock.now_ns() - killed_ns < 1_300 * MS  # of which the heartbeat timeout is 1 s
-        second = elected(others)
-        assert second is not None
         end = append(world, second)
 
         leader.start()
@@ -66,9 +70,7 @@ def test_a_leader_that_is_killed_is_replaced_in_time_and_comes_back_as_a_followe
 def test_a_leader_without_a_majority_shows_services_once_what_its_next_term_commits() -> None:
     with SimulatedWorld(seed=3) as world:
         members = new_members(world, 2)
-        assert world.run(10 * SECOND, until=lambda: elected(members) is not None), members
-        leader = elected(members)
-        assert leader is not None
+        leader = run_until_elected(world, members)
         (follower,) = (member for member in members if member is not leader)
         follower.kill()
         end = append(world, leader)
@@ -86,9 +88,7 @@ def test_a_leader_without_a_majority_shows_services_once_what_its_next_term_comm
 def test_a_member_that_was_away_for_terms_replicates_them_and_catches_up() -> None:
     with SimulatedWorld(seed=2) as world:
         members = new_members(world, 3)
-        assert world.run(10 * SECOND, until=lambda: elected(members) is not None), members
-        leader = elected(members)
-        assert leader is not None
+        leader = run_until_elected(world, members)
         end = append(world, leader)
         assert world.run(SECOND, until=lambda: have_read(members, end)), members
         away = next(member for member in members if member is not leader)
@@ -99,9 +99,7 @@ def test_a_member_that_was_away_for_terms_replicates_them_and_catches_up() -> No
             assert world.run(SECOND, until=lambda: have_read(others, end)), others  # noqa: B023 called at once
             leader.kill()
             leader.start()
-            assert world.run(20 * SECOND, until=lambda: elected(others) is not None), others
-            leader = elected(others)
-            assert leader is not None
+            leader = run_until_elected(world, others, 20 * SECOND)
         end = append(world, leader)
 
         away.start()

@@ -278,6 +278,20 @@ class Rig:
             self.payloads.append(data[SESSION_HEADER_LENGTH:])
 
 
+def join_log(log_session_id: int) -> bytes:
+    """Return the request to join a log from its beginning, as a follower's service."""
+    return JoinLog(
+        log_position=0,
+        max_log_position=1 << 40,
+        member_id=0,
+        log_session_id=log_session_id,
+        log_stream_id=LOG_STREAM_ID,
+        is_startup=BooleanType.TRUE,
+        role=ClusterRole.FOLLOWER,
+        log_channel=LOG,
+    ).encode()
+
+
 def session_message(session_id: int, payload: bytes, *, timestamp: int = 2000) -> bytes:
     """Return a session message as the log has it."""
     header = SessionMessageHeader(leadership_term_id=TERM_ID, cluster_session_id=session_id, timestamp=timestamp)

@@ -8,15 +8,14 @@ from typing import Any
 from aerowire.client import Aeron
 from aerowire.cluster.services import ClientSession, ClusteredServiceContainer
 from aerowire.codecs.flyweights import cluster
-from aerowire.codecs.flyweights.cluster.enums import BooleanType, ClusterAction
+from aerowire.codecs.flyweights.cluster.enums import ClusterAction
 from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
-from aerowire.codecs.flyweights.cluster.messages.join_log import JoinLog
 from aerowire.codecs.flyweights.cluster.messages.service_ack import ServiceAck
-from aerowire.codecs.flyweights.cnc import ClusterCounterKeyEncoder, ClusterRole, RecoveryStateKeyEncoder, SnapshotRecordingIdEncoder
+from aerowire.codecs.flyweights.cnc import ClusterCounterKeyEncoder, RecoveryStateKeyEncoder, SnapshotRecordingIdEncoder
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.simulation import MS, SECOND, SimulatedClient, SimulatedHost, SimulatedWorld
 from tests.cluster.services.noting_service import NotingService
-from tests.cluster.services.scripted_module import CONTROL, LOG, LOG_STREAM_ID, session_message
+from tests.cluster.services.scripted_module import CONTROL, LOG, LOG_STREAM_ID, join_log, session_message
 
 DRIVER: dict[str, Any] = {"term_buffer_length": "64k", "ipc_term_buffer_length": "64k"}
 ARCHIVE: dict[str, Any] = {"segment_file_length": "64k", "low_storage_space_threshold": 0}
@@ -100,17 +99,8 @@ class Module:
         return message
 
     def join(self) -> None:
-        message = JoinLog(
-            log_position=0,
-            max_log_position=1 << 40,
-            member_id=0,
-            log_session_id=self.log.session_id,
-            log_stream_id=LOG_STREAM_ID,
-            is_startup=BooleanType.TRUE,
-            role=ClusterRole.FOLLOWER,
-            log_channel=LOG,
-        )
-        assert self.world.run(SECOND, until=lambda: self.control.offer(message.encode()) > 0)
+        message = join_log(self.log.session_id)
+        assert self.world.run(SECOND, until=lambda: self.control.offer(message) > 0)
 
     def append(self, *messages: bytes) -> int:
         for message in messages:

@@ -11,13 +11,11 @@ import pytest
 from aerowire.base.errors import ClosedError, DriverTimeoutError
 from aerowire.client import Aeron
 from aerowire.cluster.services import ClusteredServiceContainer
-from aerowire.codecs.flyweights.cluster.enums import BooleanType
-from aerowire.codecs.flyweights.cluster.messages.join_log import JoinLog
-from aerowire.codecs.flyweights.cnc import ClusterCounterKeyEncoder, ClusterRole, RecoveryStateKeyEncoder
+from aerowire.codecs.flyweights.cnc import ClusterCounterKeyEncoder, RecoveryStateKeyEncoder
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver import MediaDriver
 from tests.cluster.services.noting_service import NotingService
-from tests.cluster.services.scripted_module import CONTROL, LOG, LOG_STREAM_ID, session_message
+from tests.cluster.services.scripted_module import CONTROL, LOG, LOG_STREAM_ID, join_log, session_message
 from tests.support.waiting import wait_until
 
 
@@ -37,18 +35,7 @@ class Module:
     def bring_in(self) -> None:
         """Wait for a service that has started, and have it join the log."""
         wait_until(lambda: self.acks.poll_many(1), "no service has started")
-        self.control.send(
-            JoinLog(
-                log_position=0,
-                max_log_position=1 << 40,
-                member_id=0,
-                log_session_id=self.log.session_id,
-                log_stream_id=LOG_STREAM_ID,
-                is_startup=BooleanType.TRUE,
-                role=ClusterRole.FOLLOWER,
-                log_channel=LOG,
-            ).encode()
-        )
+        self.control.send(join_log(self.log.session_id))
         wait_until(lambda: self.acks.poll_many(1), "the service has not joined")
 
     def append(self, *messages: bytes) -> None:
