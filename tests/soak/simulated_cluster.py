@@ -1,4 +1,4 @@
-"""Whole clusters in worlds that fail: Raft's rules hold, and what clients were answered is linearizable and stays.
+"""Whole clusters in worlds that fail: Raft's rules hold, and the answers to clients are linearizable and lasting.
 
 At full size outcomes are kept in soak/clusters.jsonl, so that an interrupted part goes on where it was.
 """

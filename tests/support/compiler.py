@@ -1,8 +1,8 @@
-"""The C compiler of the tests that compile what they generate: it makes the same of the same text, so what was made before is kept.
+"""A C compiler for tests that compile generated code: its output is kept, and used again for the same input.
 
-`command` is a value for CC. This file is a script then, which stands before the compiler's own words: `python -I -S compiler.py gcc ...`.
-A call that makes one extension of one C file takes it from build/compiled where it is there; every other call, and one that fails, is the
-compiler's own. What a month has not used is removed by tests.support.prepare.
+`command` returns a value for CC, by which this file runs as a script before the compiler: `python -I -S compiler.py gcc ...`. A call that
+compiles one C file to one extension takes the extension from build/compiled if it is there; every other call goes to the compiler, and a
+failure is never kept. tests.support.prepare removes extensions that were not used for a month.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "compiled"
 FOLDER_VARIABLE = "AEROWIRE_COMPILED"  # another folder, for a copy of the tree
 KEPT_S = 30 * 24 * 3600
-# What else a compiler looks at.
+# The variables that change the output of a compiler.
 VARIABLES = ("CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX")
 
 
 def command(*compiler: str) -> str:
-    """Return the value for CC that remembers what a compiler, of so many words, has made."""
+    """Return the value for CC that keeps the output of a compiler, given by the words of its command."""
     return shlex.join([sys.executable, "-I", "-S", __file__, *compiler])
 
 
 def run(words: list[str]) -> int:
-    """Do what a compiler's call says; return its status."""
+    """Carry out the call of a compiler; return its status."""
     kept = _place(words)
     if kept is None:
         return subprocess.run(words, check=False).returncode
@@ -50,14 +50,14 @@ def run(words: list[str]) -> int:
 
 
 def forget() -> None:
-    """Remove what was not used for long."""
+    """Remove extensions that were not used for long."""
     for path in FOLDER.glob("*"):
         if path.stat().st_mtime < time.time() - KEPT_S:
             path.unlink(missing_ok=True)
 
 
 def _place(words: list[str]) -> Path | None:
-    """Return where the outcome of a call is kept; None for a call whose outcome may depend on more than is looked at."""
+    """Return where the output of a call is kept, or None if it may depend on more than the digest covers."""
     include = sysconfig.get_paths()["include"]
     compiler = shutil.which(words[0])
     sources = [word for word in words[1:] if word.endswith(".c")]

@@ -1,4 +1,4 @@
-"""A cluster's member that answers as a test says, in a simulated world or in real time. It speaks on real channels, and decides nothing."""
+"""A cluster member that answers as a test says, in a simulated world or in real time. Its channels are real; it decides nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mypy over what a test wrote: it is checked anew each time, while what mypy knows of libraries and of our sources stays in build/mypy."""
+"""mypy for modules that a test wrote: these are checked anew each time; the cache of libraries and our sources stays in build/mypy."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     python -m tests.interop.cluster.member_process -Daeron.dir=... -Daeron.cluster.member.id=0 ...
 
-It tells on standard output that it has started, and each role that its service is told.
+It writes to standard output that it has started, and each role of its service.
 """
 
 from __future__ import annotations

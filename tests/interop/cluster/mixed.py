@@ -47,7 +47,7 @@ class MixedCluster(Cluster):
         return positions.pop()
 
     def assert_logs_equal(self, members: Sequence[Member]) -> None:
-        """Assert that what is committed is the same in all of these members' archives, byte for byte."""
+        """Assert that the committed logs in the archives of these members are equal, byte for byte."""
         position = self.committed(members)
         logs = [(member.directory / "archive" / LOG_RECORDING).read_bytes()[:position] for member in members]
         assert position > 0

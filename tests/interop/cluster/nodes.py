@@ -138,5 +138,5 @@ class Cluster:
         member.process = self._scenario.bench.workshop.start(f"member {member.member_id}", self._command(member, given))
 
     def _command(self, _member: Member, properties: Mapping[str, str]) -> list[str]:
-        """Return what runs a member."""
+        """Return the command that runs a member."""
         return self._scenario.bench.java.command("ClusterNode", properties=properties)

@@ -12,7 +12,7 @@ from aerowire.cluster.services import Cluster, ClusteredService, MessageBatch
 
 @dataclass
 class Sums:
-    """What a batching service has of the numbers at the beginning of messages."""
+    """The state of a batching service: sums over the numbers at the beginning of messages."""
 
     count: int = 0
     total: int = 0
@@ -52,5 +52,5 @@ class SummingService(ClusteredService):
 
 
 def sums_to(count: int) -> Sums:
-    """Return what a service has after the messages from 0 on."""
+    """Return the state after `count` messages, numbered from 0."""
     return Sums(count, count * (count - 1) // 2, count - 1)

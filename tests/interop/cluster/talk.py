@@ -1,4 +1,4 @@
-"""What clients of the interop suite say to the echo service of a cluster, and hear of it."""
+"""Messages between clients of the interop suite and the echo service of a cluster."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.interop.harness import Java
 
 
 class Script:
-    """Commands for the official classes, and what came of each: its output and whether it was refused."""
+    """Commands for the official classes, and the outcome of each: its output, and whether it was refused."""
 
     def __init__(self, java: Java, folder: Path) -> None:
         self._java, self._folder = java, folder

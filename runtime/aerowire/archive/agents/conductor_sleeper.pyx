@@ -28,7 +28,7 @@ cdef enum:
     ANSWER_YIELDS_NS = 1000000
     # A cycle of the conductor's takes as long as some of a native agent's: a strategy that parks after many is asked several times each.
     STEPS_PER_CYCLE = 8
-    # Requests of an image that are answered before the others, and what the conductor is to be woken for, are looked at.
+    # Requests of one image that are answered before the other images, and the reasons to wake the conductor, are looked at.
     ANSWERS_PER_LOOK = 16
 
 

@@ -185,7 +185,7 @@ class ActiveRecording:
             core.errors.record(reason, key=("recording failed", error_code))
         try:
             self._tell_end(position, reason, error_code)
-        except AerowireError as error:  # the archive's client has ended, and with it every way to tell
+        except AerowireError as error:  # the archive's client has ended, and with it all publications
             core.errors.record(error)
         self._go_to(RecordingState.STOPPED, "", position)
 

@@ -44,7 +44,7 @@ _LOOK_INTERVAL_NS = 100_000_000
 _ANSWER_INTERVAL_NS = 1_000_000
 # While recordings are copied, it looks whether they have come to their end; more often it would take the processor from the copies.
 _COPY_INTERVAL_NS = 5_000_000
-# For so long after a cycle that has left nothing undone, there is nothing to do but what is new: less than any time limit's accuracy.
+# After a cycle that has left nothing undone, cycles without news do nothing for this time: less than the accuracy of any time limit.
 _PAUSE_NS = 1_000_000
 
 
@@ -77,11 +77,11 @@ class ArchiveConductor(Agent):
     ) -> None:
         """`subscriptions` are those of the control channels; `invokers` do the work of driver and client where they have no threads.
 
-        `client_errors` has what the client reports, which is recorded here.
+        `client_errors` holds the errors that the client reports, which are recorded here.
         """
         self.core = core
         self.stage = ArchiveStage.RUNNING
-        self.client_error: BaseException | None = None  # the last one, which is why the archive ended if it did by itself
+        self.client_error: BaseException | None = None  # the last one: the reason why an archive ended by itself
         self._mark_file = mark_file
         self._duty_cycle = duty_cycle
         self._invokers = invokers
@@ -114,7 +114,7 @@ class ArchiveConductor(Agent):
         self._pause_end_ns = 0
         self.core.time.update(now_ns, epoch_ms)
         is_answered = self._sleeper.has_answers()
-        if is_answered or self.core.agent_events.is_pending():  # FIRST what others have answered: a client waits for that longer
+        if is_answered or self.core.agent_events.is_pending():  # FIRST what was answered: clients have waited longer for it
             work = self._go_on(is_answered=is_answered) + self._serve_requests()
         else:
             work = self._serve_requests() + self._go_on(is_answered=is_answered)
@@ -133,7 +133,7 @@ class ArchiveConductor(Agent):
         return self._proceed_closing() if self.stage is ArchiveStage.CLOSING else 0
 
     def _go_on(self, *, is_answered: bool) -> int:
-        """Go on with what clients have asked for, as far as the driver and the agents have answered."""
+        """Continue operations, as far as the driver and the agents have answered."""
         core = self.core
         work = self._serve_client(is_answered=is_answered)
         work += core.recorder.flush() + core.replayer.flush()
@@ -235,7 +235,7 @@ class ArchiveConductor(Agent):
         for event in events:
             try:
                 self._on_event(event)
-            except Exception as error:  # the others are to be heard too
+            except Exception as error:  # the other events are handled all the same
                 self.core.errors.record(error)
         return len(events)
 

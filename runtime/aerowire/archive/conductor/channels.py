@@ -77,7 +77,7 @@ _PLACES: Mapping[str, int] = {key: place for place, key in enumerate(_ORDER)}
 _SOURCE_IDENTITY_LENGTH = 256
 _CHANNELS_LENGTH_MAX = MESSAGE_LENGTH_MAX - RecordingDescriptorDecoder.SBE_BLOCK_LENGTH - _SOURCE_IDENTITY_LENGTH
 _SHOWN_LENGTH = 64
-# Clients ask for the same channels again and again: what was derived from the last of them is kept.
+# Clients ask for the same channels again and again: the results for the last of them are kept.
 _DERIVED_MAX = 256
 # What makes two recordings the same, in this order.
 _KEY = ("endpoint", "interface", "control", "session-id", "tags")
@@ -116,7 +116,7 @@ def check_listed(stripped: str, original: str, source_identity: str = "") -> Non
 
 
 class RecordedChannel(NamedTuple):
-    """What becomes of a channel that is to be recorded: what is subscribed to, what the catalog has, and the place by which it is known."""
+    """The forms of a channel that is to be recorded: for the subscription, for the catalog, and as the key of its recordings."""
 
     channel: str
     stripped: str
@@ -125,7 +125,7 @@ class RecordedChannel(NamedTuple):
 
 @lru_cache(maxsize=_DERIVED_MAX)
 def recorded_channel(text: str, source_location: SourceLocation) -> RecordedChannel:
-    """Return what becomes of a client's channel. Raises ChannelError, ConfigurationError."""
+    """Return the forms of a client's channel. Raises ChannelError, ConfigurationError."""
     uri = parse_channel(text)
     channel, stripped = recording_channel(uri, source_location), stripped_channel(uri)
     check_listed(stripped, text)
@@ -139,12 +139,12 @@ def recording_channel(uri: ChannelUri, source_location: SourceLocation) -> str:
 
 
 def recording_key(stream_id: int, place: str) -> str:
-    """Return what tells recordings apart: of two with the same key, the second is refused."""
+    """Return the key of a recording: of two with the same key, the second is refused."""
     return f"{stream_id}:{place}"
 
 
 def recording_place(uri: ChannelUri) -> str:
-    """Return what of a channel tells recordings of a stream apart."""
+    """Return the part of a channel that distinguishes recordings of a stream."""
     given = uri.parameters
     parameters = "|".join([f"{key}={given[key]}" for key in _KEY if key in given])
     return uri.media + (f"?{parameters}" if parameters else "")

@@ -56,7 +56,7 @@ class ControlSessions:
         self._proxy = ControlResponseProxy(core.events, PROTOCOL_VERSION)
         self._next_session_id = core.ports.random.below(_FIRST_SESSION_ID_MAX)
         self._tokens = tokens
-        # Requests of which there is nothing to decide and nothing to note.
+        # Whether requests need neither a decision nor an event.
         self._may_answer_early = core.context.authorisation == ALLOW_ALL and not core.events.is_on
         self._admitted: set[int] = set()
         self.is_connecting = False
@@ -166,7 +166,7 @@ class ControlSessions:
         self._core.count(self._core.control_sessions, -1)
 
     def _change_admission(self, session: ControlSession) -> None:
-        """Have a session's requests for positions answered as soon as they are seen, or not any more."""
+        """Begin or cease to have a session's requests for positions answered by the sleeper."""
         publication = session.free_publication
         if session.is_flowing and publication is not None:
             self._admitted.add(session.session_id)

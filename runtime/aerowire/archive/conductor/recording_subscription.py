@@ -53,7 +53,7 @@ class RecordingSubscription:
 
     @property
     def has_news(self) -> bool:
-        """Whether the driver is to answer yet, images have come or gone, or the subscription was closed."""
+        """Whether the driver has not answered yet, images have come or gone, or the subscription was closed."""
         subscription = self.subscription
         return subscription is None or subscription.images is not self._seen or subscription.is_closed
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Recordings:
     """The table of recording subscriptions and of recordings that are being written. The conductor's thread.
 
-    Invariant: a subscription in `_subscriptions` is listed, one in `_leaving` is not and has recordings that are ending. Those of `_asked`
-    wait for the driver, and so do the recordings in `_beginning`, for their counters.
+    Invariant: a subscription in `_subscriptions` is listed, one in `_leaving` is not and has recordings that are ending. The
+    subscriptions in `_asked` and, for their counters, the recordings in `_beginning` wait for the driver.
     """
 
     def __init__(self, core: ArchiveCore, deletions: Deletions) -> None:
@@ -141,7 +141,7 @@ class Recordings:
         return work
 
     def _begin_recordings(self) -> int:
-        """Begin those whose counter is there; one that cannot be written has ended."""
+        """Begin the recordings whose counter is there; one that cannot be written has ended."""
         work = 0
         for recording in list(self._beginning.values()):
             if recording.begin():

@@ -48,7 +48,7 @@ _UNPACK_POSITION = Struct("<q").unpack_from
 _START_POSITION_OFFSET = ENTRY_HEADER_LENGTH + RecordingDescriptorDecoder.START_POSITION_ENCODING_OFFSET
 _STOP_POSITION_OFFSET = ENTRY_HEADER_LENGTH + RecordingDescriptorDecoder.STOP_POSITION_ENCODING_OFFSET
 _LENGTH_OFFSET = RecordingDescriptorHeaderDecoder.LENGTH_ENCODING_OFFSET
-# Entries that are kept as they were decoded: of recordings that one request after another is about.
+# Decoded entries that are kept: requests come in series about the same recordings.
 _DECODED_MAX = 256
 _STATE_OFFSET = RecordingDescriptorHeaderDecoder.STATE_ENCODING_OFFSET
 _STATE_LENGTH = RecordingDescriptorHeaderDecoder.STATE_ENCODING_LENGTH
@@ -61,8 +61,8 @@ _NEXT_ID_OFFSET, _NEXT_ID_LENGTH = (
 class Catalog:
     """The recordings of an Archive. Made by `open`: `findings` tells what had to be repaired, `active` which ids had no stop position then.
 
-    Invariant: every id below `next_recording_id` has been given to a recording, or is lost; entries stand in the order of their ids. What
-    is in `_decoded` is what `data` holds.
+    Invariant: every id below `next_recording_id` has been given to a recording, or is lost; entries stand in the order of their ids. The
+    entries in `_decoded` are those in the file.
     """
 
     def __init__(

@@ -155,7 +155,7 @@ class OfflineCatalog:
                 self._file.close()
 
     def _complete_update(self) -> None:
-        """Complete the update that an Archive did not bring to its end: what is read is never half of one entry and half of another."""
+        """Complete the update that an Archive left half done: no entry is read with old and new bytes mixed."""
         update = UpdateRecord(self.files, self.path, sync_level=0).half_done(self.data)
         if update is not None:
             self.data[update.offset : update.offset + len(update.after)] = update.after

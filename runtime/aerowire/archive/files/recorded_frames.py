@@ -63,7 +63,7 @@ def recorded_frames(
 
 
 def recorded_end(files: FilePort, directory: Path, entry: RecordingEntry) -> int:
-    """Return where a recording ends, or the frames that are written of one whose archive has not told: it runs, or has died."""
+    """Return where a recording ends; of one without a stop position, as its archive runs or has died, where its written frames end."""
     if not entry.is_active:
         return entry.stop_position
     last = max(list_segments(files, directory).get(entry.recording_id, [entry.start_position]))

@@ -1,4 +1,4 @@
-"""Recordings that are cut off within a segment, and the record of the one that is.
+"""Truncation of a recording within a segment, and the record of the truncation that is under way.
 
     archive.catalog.truncation:  CRC-32 of the rest | id of the recording, its new stop position
 
@@ -28,7 +28,7 @@ _BODY = struct.Struct("<qq")
 
 
 def cut_recording(catalog: Catalog, entry: RecordingEntry, position: int, *, is_synced: bool) -> None:
-    """Let a stopped recording end at a position within a segment, where nothing follows it then.
+    """Let a stopped recording end at a position within a segment, and clear the segment behind it.
 
     Raises FileError: then the recording may end there, with something behind it until `finish_truncation`.
     """
@@ -46,7 +46,7 @@ def finish_truncation(
 ) -> list[Finding]:
     """Finish the truncation that failed or whose Archive died, if the catalog has it; return what was removed.
 
-    `entry_of` returns what the catalog says of a recording. A dry run changes nothing. Raises FileError.
+    `entry_of` returns the entry of a recording in the catalog. A dry run changes nothing. Raises FileError.
     """
     path = directory / RECORD_FILE_NAME
     if not files.exists(path):
