@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from aerowire.archive.files.segments import list_segments, segment_path
+from aerowire.archive.files.segments import frames_end, list_segments, segment_path
 from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.recordings.geometry import aligned_frame_length, term_base_position
@@ -63,14 +63,17 @@ def recorded_frames(
 
 
 def recorded_end(files: FilePort, directory: Path, entry: RecordingEntry) -> int:
-    """Return where a recording ends; of one without a stop position, as its archive runs or has died, where its written frames end."""
+    """Return where a recording ends; of one without a stop position, as its archive runs or has died, where its written frames end.
+
+    Raises FileError.
+    """
     if not entry.is_active:
         return entry.stop_position
-    last = max(list_segments(files, directory).get(entry.recording_id, [entry.start_position]))
-    end = max(entry.start_position, last)
-    for frame in recorded_frames(files, directory, entry, end):
-        end = frame.position if isinstance(frame, FramesBroken) else frame.next_position
-    return end
+    segments = list_segments(files, directory).get(entry.recording_id)
+    if not segments:
+        return entry.start_position
+    with files.open(segment_path(directory, entry.recording_id, segments[-1])) as file:
+        return max(entry.start_position, segments[-1] + frames_end(file, entry, segments[-1]).offset)
 
 
 def _frames_in(file: OpenFile, entry: RecordingEntry, segment: int, position: int) -> Iterator[RecordedFrame | FramesBroken]:
