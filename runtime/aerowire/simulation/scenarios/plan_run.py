@@ -26,7 +26,7 @@ class PlanRun(ABC, Generic[PlanT]):
         self.world = WatchedWorld(seed=plan.seed, on_step=self._on_step)
         self.world.events.on_event = on_event
         self._stop_at = stop_at
-        self._begun_ns = self.world.clock.now_ns()
+        self.begun_ns = self.world.clock.now_ns()
 
     @property
     def events(self) -> dict[str, list[str]]:
@@ -37,15 +37,15 @@ class PlanRun(ABC, Generic[PlanT]):
         """Run the plan to its end, or to the first rule that is broken. Raises StoppedError, and what checkers and applications raise."""
         failure = None
         try:
-            self._run()
+            self.run_to_end()
         except ViolationError as violation:
             failure = f"{self._place}: {violation}"
-        messages, digest = self._results()
+        messages, digest = self.results()
         outcome = Outcome(
             plan=self.plan,
             failure=failure,
             steps=self.world.steps,
-            simulated_ns=self.world.clock.now_ns() - self._begun_ns,
+            simulated_ns=self.world.clock.now_ns() - self.begun_ns,
             packets=self.world.network.counts.sent,
             messages=messages,
             digest=self.world.trace_hash ^ digest,
@@ -60,20 +60,20 @@ class PlanRun(ABC, Generic[PlanT]):
             host.lose_power()
 
     @abstractmethod
-    def _results(self) -> tuple[int, int]:
+    def results(self) -> tuple[int, int]:
         """Return how many messages were received, and a digest of them; 0 where the trace of the world covers them."""
 
     @abstractmethod
-    def _run(self) -> None:
+    def run_to_end(self) -> None:
         """Run the plan to its end. Raises ViolationError for a broken rule."""
 
-    def _check_step(self) -> None:
+    def check_step(self) -> None:
         """Check the rules that hold at every step. Raises ViolationError."""
 
     def _on_step(self) -> None:
         if self._stop_at is not None and self.world.steps >= self._stop_at:
             raise StoppedError(self._place)
-        self._check_step()
+        self.check_step()
 
     @property
     def _place(self) -> str:

@@ -141,10 +141,12 @@ class Run(PlanRun[Plan]):
 
     # -- The run -------------------------------------------------------------------------------------------------------
 
-    def _results(self) -> tuple[int, int]:
+    def results(self) -> tuple[int, int]:
+        """Return the count and the digest of messages."""
         return self._messages, self._digest
 
-    def _run(self) -> None:
+    def run_to_end(self) -> None:
+        """Run the plan."""
         self._start()
         self._let_happen()
         self._recover()
@@ -158,8 +160,8 @@ class Run(PlanRun[Plan]):
 
     def _let_happen(self) -> None:
         for misfortune in self.plan.misfortunes:
-            self._plan_for(self._begun_ns + misfortune.at_ns, partial(self._happen, misfortune))
-        end_ns = self._begun_ns + self.plan.duration_ns
+            self._plan_for(self.begun_ns + misfortune.at_ns, partial(self._happen, misfortune))
+        end_ns = self.begun_ns + self.plan.duration_ns
         while self._planned and self._planned[0][0] < end_ns:
             at_ns, _, happen = heappop(self._planned)
             self._run_until(at_ns)
@@ -210,7 +212,8 @@ class Run(PlanRun[Plan]):
                 left = min(left, SUPERVISION_NS)
             self.world.run(left)
 
-    def _check_step(self) -> None:
+    def check_step(self) -> None:
+        """Let checkers look at a step."""
         for checker in self._checkers:
             checker.on_step(self)
 

@@ -75,10 +75,12 @@ class ArchiveRun(PlanRun[ArchivePlan]):
         self._has_lost_power = False
         self._compaction: Misfortune | None = None
 
-    def _results(self) -> tuple[int, int]:
+    def results(self) -> tuple[int, int]:
+        """Return the count and the digest of messages."""
         return self._messages, 0
 
-    def _run(self) -> None:
+    def run_to_end(self) -> None:
+        """Run the plan."""
         if self.plan.hosts > 1:
             self._start_sources()
         for life in range(self.plan.lives):

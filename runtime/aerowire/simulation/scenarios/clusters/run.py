@@ -58,13 +58,15 @@ class ClusterRun(PlanRun[ClusterPlan]):
         self.rules = RaftRules(self.nodes)
         self.clients: list[RegisterClient] = []
         self._misfortunes = ClusterMisfortunes(self.world, self.nodes, self._later, sync_level=plan.sync_level)
-        self._next_logs_ns = self._begun_ns
+        self._next_logs_ns = self.begun_ns
 
-    def _results(self) -> tuple[int, int]:
+    def results(self) -> tuple[int, int]:
+        """Return the count and the digest of messages."""
         history = self._histories[0]
         return history.answered, history.register.digest()
 
-    def _run(self) -> None:
+    def run_to_end(self) -> None:
+        """Run the plan."""
         with redirect_stderr(StringIO()):  # drivers and clients report those that have died
             self._start()
             self._let_happen()
@@ -82,7 +84,7 @@ class ClusterRun(PlanRun[ClusterPlan]):
     def _let_happen(self) -> None:
         for misfortune in self.plan.misfortunes:
             self._later(misfortune.at_ns, partial(self._happen, misfortune))
-        self._run_until(self._begun_ns + self.plan.duration_ns)
+        self._run_until(self.begun_ns + self.plan.duration_ns)
 
     def _happen(self, misfortune: Misfortune) -> None:
         self.world.events.note("all", str(misfortune))
@@ -107,7 +109,8 @@ class ClusterRun(PlanRun[ClusterPlan]):
         who = f"service {number} of node {node.number}"
         return RegisterService(number, self._histories[number], who, partial(self.rules.check_applied, who=who), self._reported.append)
 
-    def _check_step(self) -> None:
+    def check_step(self) -> None:
+        """Check the rules of Raft at a step, and from time to time on the disks."""
         if self._reported:
             raise self._reported[0]
         now_ns = self.world.clock.now_ns()
