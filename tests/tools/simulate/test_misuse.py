@@ -179,7 +179,7 @@ def test_a_range_that_cannot_be_drawn_from_is_refused(options: dict[str, Any]) -
         ("[1]\n", "not a ledger of simulations; at ledger:1; expected an entry with a version "),
         (LINE.replace('"seed": 7', '"seed": "7"'), "not an entry of a ledger; at ledger:1; expected each of its fields; got wrong: seed "),
         (LINE.replace('"seed"', '"number"'), "got wrong: seed, number "),
-        (LINE.replace("10", "true"), "got wrong: steps "),
+        (LINE.replace('"steps": 10', '"steps": true'), "got wrong: steps "),
     ],
     ids=["half", "no-end", "middle", "octets", "blank", "list", "type", "field", "bool"],
 )
