@@ -1,1 +1,1 @@
-"""Authenticators and authorisation services: who may connect to an archive or a cluster, and ask for what. Aeron: io.aeron.security."""
+"""Authenticators and authorisation services of archives and clusters, which permit connections and requests. Aeron: io.aeron.security."""

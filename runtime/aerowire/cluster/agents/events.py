@@ -1,4 +1,4 @@
-"""The events of a consensus module's agent, as its conductor gets them: all in one ring, in the order in which they happened."""
+"""The events of a consensus module's agent, which its conductor polls from one ring, in the order in which they happened."""
 
 from __future__ import annotations
 

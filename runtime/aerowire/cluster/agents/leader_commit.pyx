@@ -9,7 +9,7 @@ from aerowire.memory.atomics cimport load_acquire_i64, store_release_i64
 
 
 cdef class LeaderCommit:
-    """The leader of a term. Positions of members are told to its `positions`.
+    """The commit position of a term's leader. `positions` holds the positions that members have reported.
 
     Changed by: the agent. Invariant: the commit position only moves forward, and is at most the append position of the tick that moved it.
     """

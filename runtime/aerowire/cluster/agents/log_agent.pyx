@@ -149,7 +149,7 @@ cdef class LogAgent(QueuedAgent):
                 self._posted_faults |= 1 << fault
 
     cdef void _leave_term(self) noexcept nogil:
-        # Nothing more is committed or consumed: what members say is the conductor's, who has still to end the term.
+        # Nothing more is committed or consumed. Members' messages go to the conductor, which has still to end the term.
         self._consensus.leader = self._consensus.follower = NULL
         self._ingress.is_leader = False
         self._log.keep_limit()

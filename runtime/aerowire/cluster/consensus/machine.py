@@ -185,7 +185,7 @@ class ConsensusMachine:
 
     @property
     def member_states(self) -> Mapping[int, MemberState]:
-        """What each member has told of its log, by id."""
+        """The log that each member has reported, by id."""
         return {member.member_id: member for member in self._core.members}
 
     # Inputs

@@ -1,4 +1,4 @@
-"""What each member has told of its log and its votes, and the rules of a majority over that. Aeron: ClusterMember.
+"""The log and the votes that each member has reported, and the rules of a majority over them. Aeron: ClusterMember.
 
 All functions are pure; times are nanoseconds of one clock.
 """
@@ -16,7 +16,7 @@ from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 class MemberState:
     """One member as this member knows it. Changed by the election and by the leader's commit, as messages of the member arrive.
 
-    `leadership_term_id` and `log_position` belong together: the log that the member told of last, and how far it has recorded that.
+    `leadership_term_id` and `log_position` belong together: the log that the member reported last, and how far it has recorded that.
     """
 
     member_id: int
@@ -155,7 +155,7 @@ def is_leader_of_present(members: Collection[MemberState], candidate_term_id: in
 def has_majority(members: Collection[MemberState], candidate_term_id: int) -> bool:
     """Whether a majority voted for the candidate, whatever the others did: enough to lead by Raft §5.2.
 
-    An official candidate also needs to have no vote against it, so that one member that refuses everybody can keep a cluster from electing.
+    An official candidate also needs to have no vote against it, so that one member that refuses all can keep a cluster from electing.
     """
     return sum(_voted_for(member, candidate_term_id) for member in members) >= quorum_threshold(len(members))
 

@@ -2,7 +2,7 @@
 
     id,ingress,consensus,log,catchup,archive[,archiveResponse[,egressResponse]]|...
 
-What a member has told of its log and its votes is kept by `member_states`.
+`member_states` keeps the log and the votes that a member has reported.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class ConsensusPublisher:
     """One publication to each other member. The agent's thread."""
 
     def __init__(self, aeron: Aeron, channels: Mapping[int, str], stream_id: int, on_error: Callable[[str], object]) -> None:
-        """`channels` are those of the other members, by member id; `on_error` is told why one has no publication."""
+        """`channels` are those of the other members, by member id; `on_error` is called with the reason why one has no publication."""
         self._members = {member_id: _MemberPublication(aeron, channel, stream_id) for member_id, channel in channels.items()}
         self._on_error = on_error
 

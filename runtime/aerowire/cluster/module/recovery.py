@@ -119,7 +119,7 @@ def _await_services(acks: ServiceAcks, log_position: int) -> Generator[None, Non
 
 
 def _check_clients(core: ModuleCore, client_ids: tuple[int, ...]) -> None:
-    """Raise ConsensusModuleError where a service has ended since it recovered: from here on the end of its client is told."""
+    """Raise ConsensusModuleError where a service has ended since it recovered: from here on the member notices the end of its client."""
     counters = core.aeron.counters_reader.for_each()
     alive = {info.registration_id for info in counters if info.type_id == CounterType.CLIENT_HEARTBEAT}
     for service_id, client_id in enumerate(client_ids):

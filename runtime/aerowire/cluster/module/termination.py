@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 
 class ClusterTermination:
-    """Who has ended. Changed by `on_services_terminated`, `on_member_terminated` and `extend`."""
+    """Members and services that have not ended yet. Changed by `on_services_terminated`, `on_member_terminated` and `extend`."""
 
     def __init__(self, followers: Collection[int], deadline_ns: int) -> None:
         """`followers` are the other members; after the deadline they are not waited for."""

@@ -43,7 +43,7 @@ _LOOK_INTERVAL_NS = 100_000_000
 
 
 class AgentStage(enum.Enum):
-    """What a container is about."""
+    """How far the life of a container has come."""
 
     RUNNING = enum.auto()
     ENDING = enum.auto()  # its streams close, and its client

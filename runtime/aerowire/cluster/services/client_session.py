@@ -55,7 +55,7 @@ class ClientSession:
 
     @property
     def encoded_principal(self) -> bytes:
-        """Who the client is, as the authenticator has found."""
+        """Identity of the client, which the authenticator has found."""
         return self._record.encoded_principal
 
     @property

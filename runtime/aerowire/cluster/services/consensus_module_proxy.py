@@ -1,4 +1,4 @@
-"""What a service tells its consensus module: acknowledgements, timers, sessions to close, messages. Aeron: ConsensusModuleProxy."""
+"""Messages of a service to its consensus module: acknowledgements, timers, sessions to close, messages. Aeron: ConsensusModuleProxy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ConsensusModuleProxy:
         return self._publication.is_connected
 
     def ack(self, log_position: int, timestamp: int, ack_id: int, relevant_id: int, service_id: int) -> bool:
-        """Tell that the service has come to a position, or has done what it was told to."""
+        """Acknowledge that the service has come to a position, or has carried out a command."""
         message = ServiceAck(log_position=log_position, timestamp=timestamp, ack_id=ack_id, relevant_id=relevant_id, service_id=service_id)
         return self._send(message.encode())
 
@@ -46,7 +46,7 @@ class ConsensusModuleProxy:
         return self._send(ScheduleTimer(correlation_id=correlation_id, deadline=deadline).encode())
 
     def cancel_timer(self, correlation_id: int) -> bool:
-        """Have no event of a timer that has not fired."""
+        """Cancel a timer that has not fired."""
         return self._send(CancelTimer(correlation_id=correlation_id).encode())
 
     def close_session(self, session_id: int) -> bool:

@@ -63,7 +63,7 @@ class ContainerCore:
         self.is_leader = role == ClusterRole.LEADER
 
     def acknowledge(self, log_position: int, timestamp: int, relevant_id: int = NULL_VALUE) -> Generator[None, None, None]:
-        """Send an acknowledgement, as soon as there is room and somebody who reads."""
+        """Send an acknowledgement as soon as the consensus module is connected and there is room."""
         ack_id, self.next_ack_id = self.next_ack_id, self.next_ack_id + 1
         while not self.proxy.is_connected or not self.proxy.ack(log_position, timestamp, ack_id, relevant_id, self.context.service_id):
             yield

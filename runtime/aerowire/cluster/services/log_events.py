@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.services.log_adapter import BoundedLogAdapter
     from aerowire.cluster.services.snapshots import Operation, Snapshots
 
-# Flags of an action that say by whom it is done. Aeron: ConsensusModule.CLUSTER_ACTION_FLAGS_DEFAULT, …_STANDBY_SNAPSHOT.
+# Flags of an action that say which nodes carry it out. Aeron: ConsensusModule.CLUSTER_ACTION_FLAGS_DEFAULT, …_STANDBY_SNAPSHOT.
 ACTION_FLAGS_DEFAULT = 0
 ACTION_FLAGS_STANDBY_SNAPSHOT = 1
 

@@ -1,4 +1,4 @@
-"""What a consensus module tells its services: which log to join, when to end, when to acknowledge. Aeron: ServiceAdapter."""
+"""Messages of a consensus module to its services: the log to join, the position to end or to acknowledge at. Aeron: ServiceAdapter."""
 
 from __future__ import annotations
 

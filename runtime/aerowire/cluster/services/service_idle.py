@@ -1,4 +1,4 @@
-"""What a callback of a service calls while it waits, so that its container lives on. Aeron: ClusteredServiceAgent as IdleStrategy."""
+"""The idle strategy of callbacks that wait: their container's work goes on meanwhile. Aeron: ClusteredServiceAgent as IdleStrategy."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class OpenSessions:
             self._send_pending_event(session)
 
     def on_sent(self, session: ClusterSession, message: EgressMessage) -> None:
-        """Note that a client has been told that its session is open, or who leads; tell it the rest."""
+        """Note that the open event or the new leader event of a session was sent; send the other one, if it is due."""
         if isinstance(message, SessionEvent):
             session.has_open_event_pending = False
         elif isinstance(message, NewLeaderEvent):
@@ -165,7 +165,7 @@ class OpenSessions:
                 session.has_new_leader_event_pending = True
 
     def end_term(self, log_position: int) -> None:
-        """Give up sessions that the log does not have, take back those that it does not close, and forget who is connected."""
+        """Give up sessions that the log does not have, take back those that it does not close, and close the response publications."""
         core = self._core
         for session in tuple(self._sessions.values()):
             session.is_appending = False

@@ -283,7 +283,7 @@ class SessionManager:
         self._finished(result)
 
     def _finished(self, result: inputs.Sent | inputs.NotSent) -> ClusterSession | None:
-        """Return the session whose awaited message the result is about; None for a message that nobody waits for."""
+        """Return the session whose awaited message the result is about; None for a message that is not awaited."""
         session = self._core.session_of(result.key)
         if session is None or session.sending is None or session.sending != result.message:
             return None

@@ -1,4 +1,4 @@
-"""Snapshots of standbys, from their notification until recording.log is told: not before the log is committed up to them.
+"""Snapshots of standbys, from their notification until they are in recording.log, which is not before the log is committed up to them.
 
 Aeron: SessionManager.processPendingStandbySnapshotNotifications.
 """

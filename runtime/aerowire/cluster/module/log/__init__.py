@@ -1,1 +1,1 @@
-"""The log as a consensus module has it: published, recorded, followed, replayed, replicated. What it means is said elsewhere."""
+"""The log of a consensus module: published, recorded, followed, replayed, replicated. The meaning of its events is not known here."""

@@ -1,4 +1,4 @@
-"""What an archive says without being asked: recording signals and errors, handed to the operation that they are about."""
+"""Recording signals and errors that answer no request of an archive's client, handed to the operation that they are about."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ArchiveSignals:
     def listen(
         self, correlation_id: int, on_signal: Callable[[RecordingSignalEvent], object], on_error: Callable[[ArchiveError], object]
     ) -> None:
-        """Call the handlers with what the archive says of an operation, and with what it has just said, before it had told the number."""
+        """Call the handlers with signals and errors of an operation, and with its signals that came before its number was known."""
         self._listeners[correlation_id] = (on_signal, on_error)
         for event in [event for event in self._unheard if event.correlation_id == correlation_id]:
             self._unheard.remove(event)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class CatchupReplays:
     """At most one replay to each follower. Changed by `start`, `stop` and `poll`.
 
-    The machine is not told of a replay that fails: its follower asks again. Invariant: a replay is starting or running, not both.
+    A replay that fails has no result for the machine: its follower asks again. Invariant: a replay is starting or running, not both.
     """
 
     def __init__(self, core: ModuleCore) -> None:

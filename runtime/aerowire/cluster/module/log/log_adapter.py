@@ -1,7 +1,7 @@
 """The log as the consensus module itself reads it: up to a bound, message by message. Aeron: LogAdapter.
 
-A follower reads its leader's log, and any member a replay of its own. What each message means to sessions, timers and services is the
-handler's to say.
+A follower reads its leader's log, and any member a replay of its own. The handler decides what a message means to sessions, timers and
+services.
 """
 
 from __future__ import annotations

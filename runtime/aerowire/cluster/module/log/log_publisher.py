@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _SEND_ATTEMPTS: Final = 3
 _REFUSED: Final = -1
-# Appends without a result: those who append have to hold back what goes beyond.
+# Appends without a result; callers hold back messages beyond that.
 APPENDS_MAX: Final = 64
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Progress:
-    """What the archive has told of a replication."""
+    """The state of a replication, by the signals of the archive."""
 
     recording_id: int
     position: int = NULL_POSITION
@@ -56,7 +56,7 @@ def replicate_log(
     stop_position: int,
     on_progress: Callable[[LogReplicated], object],
 ) -> Generator[Pending[Any] | None, Any, LogReplicated]:
-    """Replicate a leader's recording into a recording, -1 for a new one, in steps; `on_progress` is told each heartbeat interval.
+    """Replicate a leader's recording into a recording, -1 for a new one, in steps; `on_progress` is called in each heartbeat interval.
 
     Raises ConsensusModuleError where nothing has come for the heartbeat timeout, ArchiveError for what an archive refuses.
     """

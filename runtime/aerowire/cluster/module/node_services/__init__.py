@@ -1,1 +1,1 @@
-"""The services of a node as its consensus module speaks with them, by the control channel."""
+"""Messages between a consensus module and its node's services, on the control channel."""

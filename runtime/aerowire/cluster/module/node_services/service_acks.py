@@ -2,8 +2,8 @@
 
 Each service numbers its acknowledgements from 0. A round is complete once each service has sent the acknowledgement of its number. A
 service acknowledges each JoinLog once, provided that it gets the next one after that: so a log is joined when `is_settled`. A service may
-still read the log that ended while it is told to join the next: what it acknowledges of the former comes first. What is asked for is
-therefore kept IN ORDER, snapshots with joined logs.
+still read a log that has ended when the next JoinLog comes, and acknowledges events of the former log first. Expected acknowledgements,
+of snapshots and of joined logs, are therefore kept IN ORDER.
 Aeron: ServiceAck.
 """
 

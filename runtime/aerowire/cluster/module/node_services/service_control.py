@@ -1,4 +1,4 @@
-"""The services of a node as its consensus module knows them: told to join logs and to end, acknowledging what they did."""
+"""Commands of a consensus module to its node's services, and their acknowledgements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ServiceControl:
-    """What is sent to services, and what they have acknowledged."""
+    """Has services join logs and end. Changed by all methods; `acks` holds their acknowledgements."""
 
     def __init__(self, core: ModuleCore, proxy: ServiceProxy, acks: ServiceAcks) -> None:
         """Start with services that have not recovered yet."""
@@ -46,7 +46,7 @@ class ServiceControl:
         role: ClusterRole,
         log_channel: str,
     ) -> Generator[None, None, None]:
-        """Have services join a log, in steps: BEFORE that, they have joined those that they were told of earlier.
+        """Have services join a log, in steps, once they have joined the logs of earlier calls.
 
         A service that is busy joins late. An attempt that is given up meanwhile leaves its acknowledgement to the next one.
         """
