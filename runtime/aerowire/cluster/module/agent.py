@@ -141,7 +141,8 @@ class ConsensusModuleAgent(Agent):
         work = core.client_errors.take(core.errors.record) if core.client_errors else 0
         for invoker in self._invokers:
             work += invoker.invoke()
-        work += core.aeron.service()
+        if core.aeron.conductor_agent_invoker is None:
+            work += core.aeron.service()
         if epoch_ms >= self._mark_file_deadline_ms:
             self._mark_file_deadline_ms = epoch_ms + MARK_FILE_UPDATE_INTERVAL_MS
             self._mark_file.update_activity(epoch_ms)
