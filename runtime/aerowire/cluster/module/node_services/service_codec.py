@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
+from aerowire.cluster.service_messages.pending_service_message_tracker import SESSION_HEADER_LENGTH
 from aerowire.codecs.flyweights.cluster.dispatch import decode
-from aerowire.codecs.flyweights.cluster.header import HEADER
 from aerowire.codecs.flyweights.cluster.messages.cancel_timer import CancelTimer
 from aerowire.codecs.flyweights.cluster.messages.close_session import CloseSession
 from aerowire.codecs.flyweights.cluster.messages.cluster_members_query import ClusterMembersQuery
 from aerowire.codecs.flyweights.cluster.messages.schedule_timer import ScheduleTimer
 from aerowire.codecs.flyweights.cluster.messages.service_ack import ServiceAck
-from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeader, SessionMessageHeaderDecoder
+from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeader
 from aerowire.codecs.support.errors import SbeError
 
 
@@ -27,7 +27,6 @@ class ServiceMessage:
 Word: TypeAlias = ServiceMessage | CloseSession | ScheduleTimer | CancelTimer | ServiceAck | ClusterMembersQuery
 
 _Record: TypeAlias = CloseSession | ScheduleTimer | CancelTimer | ServiceAck | ClusterMembersQuery
-SESSION_HEADER_LENGTH: Final = HEADER.size + SessionMessageHeaderDecoder.SBE_BLOCK_LENGTH
 
 
 def decode_service_word(data: bytes) -> Word | None:
