@@ -1,4 +1,4 @@
-"""Messages of a cluster in an event loop: kept as they come, iterated, and left in the stream when they are too many."""
+"""Messages of a cluster in an event loop: a bounded queue that tasks iterate over; more messages stay in the stream."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from aerowire.codecs.flyweights.cluster.messages.new_leader_event import NewLeaderEvent
     from aerowire.codecs.flyweights.cluster.messages.session_event import SessionEvent
 
-# Messages that are read and not asked for yet. More stay in the stream, whose window then holds up the cluster's egress.
+# Messages that are read and not taken yet. More stay in the stream, whose window then holds up the cluster's egress.
 MESSAGES_MAX = 256
-# The longest sleep between two looks at the session while nobody waits for room or a leader.
+# The longest sleep between two polls of the session while no task waits for room, a leader or an answer.
 IDLE_LOOK_S = 20e-3
 
 
@@ -39,17 +39,17 @@ class ClusterMessage(NamedTuple):
 
 
 class EgressMessages(ControlledEgressListener):
-    """Keeps messages for the tasks that wait for them, and answers for those that asked; tells events on."""
+    """Keeps messages for tasks that iterate, and answers for tasks that have sent admin requests; passes events on."""
 
     def __init__(self, events: EventListener | None) -> None:
         arguments.instance("event_listener", events, EventListener, "an EventListener")
         self.kept: deque[ClusterMessage] = deque()
         self.answers: dict[int, AdminResponse | None] = {}
-        self._events = events
+        self._events = EventListener() if events is None else events
 
     @property
     def is_full(self) -> bool:
-        """Whether what comes next has to stay in the stream."""
+        """Whether the next message has to stay in the stream."""
         return len(self.kept) >= MESSAGES_MAX
 
     def on_message(self, _session_id: int, timestamp: int, buffer: memoryview, offset: int, length: int, _header: Header, /) -> Action:
@@ -59,25 +59,22 @@ class EgressMessages(ControlledEgressListener):
         return Action.COMMIT
 
     def on_session_event(self, event: SessionEvent, /) -> None:
-        if self._events is not None:
-            self._events.on_session_event(event)
+        self._events.on_session_event(event)
 
     def on_new_leader(self, event: NewLeaderEvent, /) -> None:
-        if self._events is not None:
-            self._events.on_new_leader(event)
+        self._events.on_new_leader(event)
 
     def on_admin_response(self, response: AdminResponse, /) -> None:
         if response.correlation_id in self.answers:
             self.answers[response.correlation_id] = response
-        if self._events is not None:
-            self._events.on_admin_response(response)
+        self._events.on_admin_response(response)
 
 
 class AsyncEgress(ABC):
-    """A client of a cluster in an event loop, and the task that polls it: what the kinds of such clients share.
+    """Base of the clients of a cluster in an event loop: the messages, and the task that polls.
 
-    An asynchronous iterator of messages that ends when it is closed here, and raises why it has ended otherwise. Several tasks may iterate;
-    each message goes to one of them. Belongs to the loop's thread.
+    An asynchronous iterator of messages that ends after `close`, and raises the error after any other end. Several tasks may iterate; each
+    message goes to one of them. Belongs to the loop's thread.
     """
 
     def __init__(self, aeron: AsyncAeron, messages: EgressMessages) -> None:
@@ -85,7 +82,7 @@ class AsyncEgress(ABC):
         self._messages = messages
         self._arrivals = Arrivals(aeron)
         self._changes = Waiters(aeron._loop)
-        self._senders = 0  # that wait for room, a leader or an answer
+        self._senders = 0  # tasks that wait for room, a leader or an answer
         self._failure: BaseException | None = None
         self._task = aeron._loop.create_task(self._run())
 
@@ -111,14 +108,14 @@ class AsyncEgress(ABC):
         return message
 
     async def receive(self) -> ClusterMessage:
-        """Wait for the next message and return it. Raises ClosedError when closed here, or why it has ended."""
+        """Wait for the next message and return it. Raises ClosedError after `close`, and the error after any other end."""
         try:
             return await anext(self)
         except StopAsyncIteration:
             raise ClosedError("the client of the cluster is closed", where=self, expected="an open one") from None
 
     async def closed(self) -> None:
-        """Wait for the end: return when it was closed here, raise why it has ended otherwise."""
+        """Wait for the end: return after `close`, raise the error after any other end."""
         while not self.is_closed and self._failure is None:
             await self._changes.wait()
         self._raise_failure()
