@@ -97,11 +97,11 @@ def _number(kind: Callable[[str], N], text: str) -> N:
 
 def named_directory(arguments: argparse.Namespace) -> str | None:
     """Return the directory that --dir, -Daeron.dir or the environment's AERON_DIR names, the first of them; None without any."""
-    return value_told(properties_of(arguments), OPTIONS["dir"])
+    return option_text(properties_of(arguments), OPTIONS["dir"])
 
 
-def value_told(properties: Mapping[str, str], option: Option) -> str | None:
-    """Return the text that properties or the environment give an option; None without any."""
+def option_text(properties: Mapping[str, str], option: Option) -> str | None:
+    """Return the text of an option in properties, or else in the environment; None without any."""
     return properties.get(option.property) or os.environ.get(option.env) or None
 
 

@@ -1,4 +1,4 @@
-"""What families of commands on the directory of a component share: parsers, questions, output. Knows no component."""
+"""Parsers, questions and output of commands on the directory of a component, whichever it is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add_caution_arguments(parser: argparse.ArgumentParser, *, is_asked: bool = T
 
 
 def is_agreed(arguments: argparse.Namespace, question: str) -> bool:
-    """Return whether the user agrees: --yes, --dry-run, or the answer to a question; no answer is none."""
+    """Return whether the user agrees, by --yes, --dry-run, or the answer to a question; no answer means no."""
     if arguments.yes or arguments.dry_run:
         return True
     print(f"{question} (y/n): ", end="", file=sys.stderr, flush=True)
@@ -61,7 +61,7 @@ def system_files() -> FilePort:
 
 
 def show(text: str) -> None:
-    """Print lines, whatever the output's encoding has."""
+    """Print lines; characters that the encoding of the output lacks are replaced."""
     from aerowire.tools.driver.watching import print_text
 
     print_text(text)

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of, value_told
+from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, option_text, properties_of
 
 if TYPE_CHECKING:
     from aerowire.archive.context import ArchiveContext
@@ -114,8 +114,8 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     for name, value in given.items():
         if value is not None:
             properties[OPTIONS[name].property] = value
-    if value_told(properties, OPTIONS["replication_channel"]) is None:
-        properties[OPTIONS["replication_channel"].property] = _port_beside(value_told(properties, OPTIONS["control_channel"]))
+    if option_text(properties, OPTIONS["replication_channel"]) is None:
+        properties[OPTIONS["replication_channel"].property] = _port_beside(option_text(properties, OPTIONS["control_channel"]))
     return properties
 
 

@@ -1,4 +1,4 @@
-"""What the commands on a member's directory share: arguments, the member's mark files, and the check that no member uses the directory."""
+"""Common parts of the commands on a member's directory: arguments, mark files, connections, and the check that no member uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aerowire cluster snapshot`, `suspend`, `resume`, `shutdown` and `abort`: what an operator asks of a cluster. Aeron: ClusterTool."""
+"""`aerowire cluster snapshot`, `suspend`, `resume`, `shutdown` and `abort`: requests of an operator to a cluster. Aeron: ClusterTool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aerowire.tools.cluster.membership import Membership
 
 _SNAPSHOT_TIMEOUT_S = 30.0
-# By the state in which a request was not obeyed.
+# By the state of a member that refuses a request.
 _HINTS = {
     "SUSPENDED": "let the cluster go on first by: aerowire cluster resume DIR",
     "ACTIVE": "the cluster is not suspended",
@@ -32,7 +32,7 @@ _FINDING = "the member does not lead, is in another state, is obeying another re
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """Something that is asked of a leader by its control toggle. `state` is the one in which it obeys."""
+    """A request to a leader by its control toggle. `state` is the one in which a leader accepts it."""
 
     toggle: str
     state: str = "ACTIVE"
@@ -40,7 +40,7 @@ class _Request:
 
 
 class _RefusedError(Exception):
-    """A request that was not obeyed: why, in the official tool's words, and what to do."""
+    """A request that was refused: the reason in the official tool's words, and a hint."""
 
     def __init__(self, why: str, hint: str) -> None:
         super().__init__(why)
@@ -119,7 +119,7 @@ def _add(
 
 
 def _run(arguments: argparse.Namespace, request: _Request) -> int:
-    """Ask, and wait where that is due; returns 1 for a request that was refused."""
+    """Make a request, and wait for its end if it is awaited; returns 1 for a request that was refused."""
     header = member_of(arguments).component.header
     with connect_to_driver(header) as aeron:
         membership = query_members(aeron, header, arguments.timeout)

@@ -1,4 +1,4 @@
-"""`aerowire cluster describe`, `pid` and `errors`: what the mark files of a member tell. Nothing is changed. Aeron: ClusterTool."""
+"""`aerowire cluster describe`, `pid` and `errors`: contents of a member's mark files. Nothing is changed. Aeron: ClusterTool."""
 
 from __future__ import annotations
 

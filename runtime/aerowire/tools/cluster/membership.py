@@ -1,4 +1,4 @@
-"""`aerowire cluster list-members` and `is-leader`: what a running member knows of its cluster. Aeron: ClusterTool."""
+"""`aerowire cluster list-members` and `is-leader`: a cluster as one of its running members knows it. Aeron: ClusterTool."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def run_is_leader(arguments: argparse.Namespace) -> int:
 
 
 def query_members(aeron: Aeron, header: ClusterMarkHeader, timeout_s: float) -> Membership | None:
-    """Return what a consensus module tells of its cluster; None where it has not answered in time."""
+    """Ask a consensus module for the members of its cluster; return None if it has not answered in time."""
     from aerowire.client.handles.waiting import wait_for
     from aerowire.client.subscriptions.assembler import FragmentAssembler
     from aerowire.codecs.flyweights.cluster.dispatch import decode
@@ -122,7 +122,7 @@ def query_members(aeron: Aeron, header: ClusterMarkHeader, timeout_s: float) -> 
         try:
             message = decode(bytes(buffer[offset : offset + length]))
         except SbeError:
-            return  # what is told to services may be of any form
+            return  # messages to services may be of any form
         if isinstance(message, ClusterMembersExtendedResponse) and message.correlation_id == correlation_id:
             answers.append(message)
 
@@ -145,7 +145,7 @@ def query_members(aeron: Aeron, header: ClusterMarkHeader, timeout_s: float) -> 
 
 
 def tell_why_silent(header: ClusterMarkHeader) -> None:
-    """Tell on standard error how long ago a member that does not answer has said that it lives."""
+    """Show on standard error how old the last sign of life of a member is that does not answer."""
     from aerowire.tools.terminal.figures import age_text
 
     if header.activity_timestamp_ms == _NULL_VALUE:
@@ -160,7 +160,7 @@ def _membership(answer: ClusterMembersExtendedResponse) -> Membership:
 
 
 def _member_text(member: ClusterMembersExtendedResponseActiveMembers, leader_member_id: int) -> str:
-    """Return a member as the official tool prints it; what an answer does not tell has the value that it has there."""
+    """Return a member as the official tool prints it; fields that an answer lacks have the values that it prints then."""
     names = ("ingress_endpoint", "consensus_endpoint", "log_endpoint", "catchup_endpoint", "archive_endpoint")
     endpoints = [getattr(member, name) for name in names]
     first, *others = "ingressEndpoint", "consensusEndpoint", "logEndpoint", "catchupEndpoint", "archiveEndpoint"

@@ -1,4 +1,4 @@
-"""`aerowire cluster recording-log` and what else reads or changes recording.log. Aeron: ClusterTool."""
+"""`aerowire cluster recording-log` and the other commands that read or change recording.log. Aeron: ClusterTool."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def seed_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
         subparsers,
         "seed-recording-log-from-snapshot",
         run_seed,
-        purpose="let a cluster begin anew with the state of the latest snapshot",
-        description="Let recording.log hold the latest valid snapshot alone, as if taken at position 0: for a cluster that begins anew "
-        "with that state. The former file stays beside it as recording.log.bak. Without a snapshot there is no recording.log then. "
+        purpose="start a cluster anew with the state of the latest snapshot",
+        description="Reduce recording.log to the latest valid snapshot, as if it had been taken at position 0: the cluster then starts "
+        "anew with that state. The former file is kept as recording.log.bak. Without a snapshot recording.log is removed. "
         f"{_FOR_STOPPED}",
         examples=("node0/cluster",),
     )

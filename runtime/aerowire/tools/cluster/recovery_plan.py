@@ -70,7 +70,7 @@ def _text(name: str, values: dict[str, object]) -> str:
 
 
 def _extent(arguments: argparse.Namespace, recording_id: int) -> RecordingExtent | None:
-    """Return what is recorded of the log; None where the archive does not know the recording."""
+    """Return the extent of the recorded log; None if the archive does not know the recording."""
     if arguments.archive_dir is not None:
         return _extent_in(Path(arguments.archive_dir), recording_id)
     with connect_to_archive(member_of(arguments).component.header) as archive:

@@ -1,4 +1,4 @@
-"""`aerowire cluster replay-check`: whether a service does the same each time that a log is replayed through it."""
+"""`aerowire cluster replay-check`: a check that a service is deterministic, by two replays of a log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _CODES = "Exit codes: 0 both replays are the same; 1 they differ, or a recorded snapshot does; 2 usage, or something that cannot be read."
 _EXAMPLES = ("counter:Counter node0/cluster", "counter:Counter copy/cluster --archive-dir copy/archive --from-snapshot --json")
-# How the processes differ. A year and some: other years, weekdays, hours and seconds.
+# Differences of the processes. The shift of the clock changes year, weekday, hour, minute and second.
 _HASH_SEEDS: Final = ("1", "2")
 _CLOCK_SHIFTS_S: Final = (0, 400 * 86_400 + 5 * 3_600 + 7 * 60 + 11)
 _BALLASTS: Final = (0, 10_007)
@@ -76,7 +76,7 @@ class _Difference:
 
 @dataclass(slots=True)
 class _Findings:
-    """What two replays have shown."""
+    """Result of two replays."""
 
     messages: int = 0
     difference: _Difference | None = None
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _require(directory: Path, archive_dir: Path) -> None:
-    """Raise ConfigurationError where a file is missing without which there is no log."""
+    """Raise ConfigurationError if a file that a log consists of is missing."""
     from aerowire.base.errors import ConfigurationError
     from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME
     from aerowire.codecs.flyweights.cluster_files import RECORDING_LOG_FILE_NAME
@@ -163,7 +163,7 @@ def _tasks(arguments: argparse.Namespace, log: MemberLog, snapshot: RecordingLog
 
 
 def _member_id(directory: Path) -> int:
-    """Return the id of the member, 0 where no mark file tells."""
+    """Return the id of the member, 0 without a mark file."""
     from aerowire.base.errors import AerowireError
     from aerowire.cluster.files.member_directory import describe_member
 
@@ -181,7 +181,7 @@ def _compare(log: MemberLog, tasks: list[tuple[str, str]], progress: Callable[[i
 
     findings, marks = _Findings(), [f'"{text}"'.encode() for text in (END_OF_LOG, SNAPSHOT)]
     with ExitStack() as processes:
-        started = [processes.enter_context(_process(seed, task, is_heard=not index)) for index, (seed, task) in enumerate(tasks)]
+        started = [processes.enter_context(_process(seed, task, is_shown=not index)) for index, (seed, task) in enumerate(tasks)]
         while True:
             lines = [_output(process).readline() for process in started]
             is_told = findings.messages % _TOLD_EVERY == 0
@@ -202,7 +202,7 @@ def _compare(log: MemberLog, tasks: list[tuple[str, str]], progress: Callable[[i
 
 
 def _message_of(line: bytes, process: subprocess.Popen[bytes]) -> ReplayedMessage:
-    """Return the message of a line. Raises ClusterServiceError where the process has told an error, or has ended."""
+    """Return the message of a line. Raises ClusterServiceError for an error of the process, and for its end."""
     from aerowire.base.errors import ClusterServiceError
     from aerowire.tools.cluster.replay_process import decode_message
 
@@ -229,15 +229,15 @@ def _at(message: ReplayedMessage, index: int) -> Output | None:
 
 
 @contextmanager
-def _process(seed: str, task: str, *, is_heard: bool) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a replay, and end it. What the service prints is heard once: of the first."""
+def _process(seed: str, task: str, *, is_shown: bool) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a replay, and end it. Only one of the processes shows what the service prints."""
     paths = [str(Path.cwd()), *(path for path in sys.path if path)]
     environ = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
     process = subprocess.Popen(
         [sys.executable, "-m", "aerowire.tools.cluster.replay_process", task],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=None if is_heard else subprocess.DEVNULL,
+        stderr=None if is_shown else subprocess.DEVNULL,
         env=environ,
     )
     with process:

@@ -26,7 +26,7 @@ _OUTPUT, _ERRORS = 1, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayTask:
-    """What is to be replayed, and by which clock. `snapshot` is the recording of the one to start from, None for the log's beginning."""
+    """Arguments of a replay. `snapshot` is the recording of the snapshot to start from, None for the beginning of the log."""
 
     service: str
     service_id: int

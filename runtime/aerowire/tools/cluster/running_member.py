@@ -25,7 +25,7 @@ _FORM = "MODULE:CLASS, of a class that is called without arguments"
 
 
 class RunningMember:
-    """A member that runs, and what is to be told of it."""
+    """A running member, and its description for the user."""
 
     def __init__(
         self, module: ConsensusModule, containers: Sequence[ClusteredServiceContainer], node: ClusteredMediaDriver | None = None
@@ -42,13 +42,13 @@ class RunningMember:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the member takes part no more."""
+        """Whether the member has left its cluster."""
         has_node_ended = self._node is not None and self._node.has_ended
         return has_node_ended or self._module.has_ended or any(container.has_ended for container in self._containers)
 
     @property
     def standing(self) -> str:
-        """What the member is to its cluster now, in words."""
+        """Present role of the member in its cluster, in words."""
         member, machine = self._module.agent.member, self._module.agent.machine
         if machine is None:
             return "recovers, and waits for its services" if len(self._containers) == 0 else "recovers"
@@ -72,7 +72,7 @@ class RunningMember:
         yield "ingress", f"{context.ingress_channel}, {context.member.ingress_endpoint}"
 
     def failure(self) -> str | None:
-        """Return why the member could not go on; None if it was told to end. Call it when the member is closed."""
+        """Return the reason why the member could not go on; None if it was shut down. Call it after the member is closed."""
         for container in self._containers:
             if container.termination is not None and not container.termination.is_expected:
                 return f"service {container.context.service_id}: {container.termination}"
@@ -91,7 +91,7 @@ def load_services(names: Sequence[str]) -> list[object]:
 
 @contextmanager
 def start_member(properties: Mapping[str, str], services: Sequence[object], *, is_attached: bool) -> Iterator[RunningMember]:
-    """Start a member and end it in order. Raises what its parts do that cannot start."""
+    """Start a member and end it in order. Raises the error of a part that cannot start."""
     if is_attached:
         with _on_running_driver(properties, services) as member:
             yield member
@@ -110,7 +110,7 @@ def _on_running_driver(properties: Mapping[str, str], services: Sequence[object]
 
     options: dict[str, Any] = {"aeron_dir": properties.get(OPTIONS["dir"].property), "properties": properties}
     with ExitStack() as services_end, ConsensusModule.launch(**options) as module:
-        # The consensus module is closed BEFORE its services, which it tells.
+        # The consensus module is closed BEFORE its services: it notifies them.
         containers = [
             services_end.enter_context(ClusteredServiceContainer.launch(service, service_id=service_id, **options))
             for service_id, service in enumerate(services)

@@ -1,4 +1,4 @@
-"""Another wall clock for this process: what Python's `time` and `datetime` tell, shifted for modules that are imported afterwards."""
+"""Shifted clocks in `time` and `datetime` of this process, for modules that are imported afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NS_PER_S = 1_000_000_000
 
 
 def shift_clocks(seconds: int) -> None:
-    """Let all clocks of this interpreter go that much before, until it ends."""
+    """Set all clocks of this interpreter forward by that much, until it ends."""
     for name in _CLOCKS:
         setattr(time, name, _shifted(getattr(time, name), seconds))
         setattr(time, f"{name}_ns", _shifted(getattr(time, f"{name}_ns"), seconds * _NS_PER_S))
@@ -24,7 +24,7 @@ def shift_clocks(seconds: int) -> None:
 
 
 class _Kind(type):
-    """Takes instances of the original class for its own: those of other modules, and of C code, are of that one."""
+    """Makes instances of the original class pass as instances: other modules and C code make those."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls.__mro__[1])
@@ -66,7 +66,7 @@ def _of_now(function: Callable[[float], Any]) -> Callable[..., Any]:
 
 
 def _formatted(function: Callable[..., Any], place: int) -> Callable[..., Any]:
-    """Return a function that has a time as its argument at `place`, with that of now for its default."""
+    """Return a function whose argument at `place` is a time, by default the shifted present."""
 
     def call(*arguments: Any) -> Any:
         return function(*arguments, *(() if len(arguments) > place else (time.localtime(),)))

@@ -1,4 +1,4 @@
-"""`aerowire cluster describe-latest-cm-snapshot`: what the latest snapshot of a consensus module holds. Aeron: ClusterTool."""
+"""`aerowire cluster describe-latest-cm-snapshot`: contents of the latest snapshot of a consensus module. Aeron: ClusterTool."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.tools.cluster.cluster_command import add_running_command, connect_to_archive, member_of, tell
+from aerowire.tools.cluster.membership import LOOK_S
 from aerowire.tools.cluster.recording_log import open_recording_log
 from aerowire.tools.directory_command import Subparsers, show, show_json
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _STREAM_ID = 103  # aeron.cluster.tool.replay.stream.id
 _TIMEOUT_S = 10.0
-_LOOK_S = 0.001
 _ROW_LENGTH = 16
 _INT64_MIN = -(1 << 63)
 
@@ -73,7 +73,7 @@ def _replay(archive: AeronArchive, entry: RecordingLogEntry, timeout_s: float, o
         archive.check_for_error_response()
         if time.monotonic() > deadline:
             raise ClusterTimeoutError("a snapshot was not replayed in time", where=where, expected=f"its end within {timeout_s} s")
-        time.sleep(_LOOK_S)
+        time.sleep(LOOK_S)
 
     records = SnapshotRecords(CONSENSUS_MODULE_SNAPSHOT_TYPE_ID, where)
     messages: list[bytes] = []

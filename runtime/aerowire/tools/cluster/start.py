@@ -1,4 +1,4 @@
-"""`aerowire cluster start`: runs a member of a cluster until it is told to end."""
+"""`aerowire cluster start`: runs a member of a cluster until a signal, or a shutdown of the cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of, value_told
+from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, option_text, properties_of
 
 if TYPE_CHECKING:
     from aerowire.cluster.consensus.members import ClusterMember
@@ -26,7 +26,7 @@ Examples:
   aerowire cluster start --member-id 0 --members "$MEMBERS" --service counter:Counter --attach --dir /dev/shm/aeron-me
   aerowire cluster start --member-id 1 --members "$MEMBERS" --service a:First --service b:Second -Daeron.cluster.session.timeout=5s
 
-MEMBERS lists all members, in the same words for each of them: id,ingress,consensus,log,catchup,archive|...
+MEMBERS lists all members, and is the same text for each of them: id,ingress,consensus,log,catchup,archive|...
   MEMBERS="0,host0:9000,host0:9001,host0:9002,host0:9003,host0:9004|1,host1:9000,..."
 
 A media driver and an archive run in the same process; with --attach they are those that run at --dir already. MODULE is looked for in the
@@ -34,7 +34,7 @@ current directory, too. Without --service as many services as aeron.cluster.serv
 Aeron's: properties of driver, archive and cluster from files, or http:, https: and file: URLs, then -D, which is stronger; for what
 neither says the environment (aeron.cluster.members is AERON_CLUSTER_MEMBERS), then the default. --options lists those of the cluster.
 
-A member that is alone, or has no majority beside it, waits for others; each change of its role is told. `aerowire cluster shutdown` ends
+A member that is not part of a majority waits for others; each change of its role is shown. `aerowire cluster shutdown` ends
 a whole cluster with a snapshot, Ctrl-C this member alone.
 
 Exit codes: 0 ended by Ctrl-C, SIGTERM, or a shutdown or abort of the cluster; 1 it could not go on; 2 usage, or it cannot start.
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Files that may be pipes come first, while a signal still ends the command at once.
     properties = _properties(arguments)
     services = load_services(arguments.services)
-    # BEFORE the member starts: what sees it may end it at once.
+    # BEFORE the member starts: a process that sees it may signal it at once.
     stop = StopPipe()
     with start_member(properties, services, is_attached=arguments.attach) as member:
         # Modules and options stay until the end: later collections need not look at them again.
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell_end(member: RunningMember) -> int:
-    """Tell why a member has ended by itself; return the exit code."""
+    """Show why a member has ended by itself; return the exit code."""
     from aerowire.tools.cluster.cluster_command import tell
     from aerowire.tools.directory_command import show
     from aerowire.tools.exit_codes import DONE, FINDING
@@ -130,12 +130,12 @@ def _print_options() -> None:
     from aerowire.tools.option_listing import print_options
 
     print_options(OPTIONS, "consensus-module")
-    # Those that a service has alone.
+    # Options of services only.
     print_options({name: one for name, one in OPTIONS.items() if "consensus-module" not in one.scopes}, "cluster-service")
 
 
 def _properties(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the properties of all parts: those that are told, and what follows from the member's endpoints."""
+    """Return the properties of all parts: the given ones, and those that follow from the member's endpoints."""
     from aerowire.codecs.tables.archive_options import OPTIONS as ARCHIVE
     from aerowire.codecs.tables.cluster_options import OPTIONS as CLUSTER
     from aerowire.codecs.tables.options import OPTIONS as DRIVER
@@ -159,7 +159,7 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     properties |= {option.property: value for option, value in given.items() if value is not None}
     member = _own_member(properties)
     for option, value in _defaults(member, is_attached=arguments.attach).items():
-        if value is not None and value_told(properties, option) is None:
+        if value is not None and option_text(properties, option) is None:
             properties[option.property] = value
     return properties
 
@@ -170,11 +170,11 @@ def _own_member(properties: Mapping[str, str]) -> ClusterMember:
     from aerowire.codecs.tables.cluster_options import OPTIONS
 
     form = "id,ingress,consensus,log,catchup,archive|..."
-    members = parse_members(value_told(properties, OPTIONS["cluster_members"]) or "")
+    members = parse_members(option_text(properties, OPTIONS["cluster_members"]) or "")
     if not members:
         hint = "a cluster of one on this machine: 0,localhost:9000,localhost:9001,localhost:9002,localhost:9003,localhost:9004"
         raise ConfigurationError("the members of the cluster are not told", where="--members", expected=form, actual="none", hint=hint)
-    told = value_told(properties, OPTIONS["cluster_member_id"]) or "0"
+    told = option_text(properties, OPTIONS["cluster_member_id"]) or "0"
     found = next((one for one in members if str(one.member_id) == told), None)
     if found is None:
         ids = ", ".join(str(one.member_id) for one in members)
@@ -183,7 +183,7 @@ def _own_member(properties: Mapping[str, str]) -> ClusterMember:
 
 
 def _defaults(member: ClusterMember, *, is_attached: bool) -> dict[Any, str | None]:
-    """Return what options are for a member at its endpoints unless they are told."""
+    """Return the values of options that follow from the endpoints of a member, unless they are given."""
     from aerowire.base.directory import default_aeron_dir
     from aerowire.codecs.tables.archive_options import OPTIONS as ARCHIVE
     from aerowire.codecs.tables.cluster_options import OPTIONS as CLUSTER
