@@ -39,7 +39,7 @@ from benchmarks.bars import judge, medians, scatter
 CHANNEL = "aeron:ipc?term-length=16m"
 TERM, SESSION = 1, 7
 HEADER = SessionMessageHeader(leadership_term_id=TERM, cluster_session_id=SESSION, timestamp=0).encode()
-# Half a term holds them all: no message waits for room.
+# Half a term holds them all: no offer waits for room.
 MESSAGES, BATCH = 20_000, 1_000
 FRAGMENT_LIMIT = 50
 MOST = 0.25

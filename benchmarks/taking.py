@@ -17,7 +17,7 @@ from aerowire.client import Aeron, ExclusivePublication, Header, Subscription
 from aerowire.driver import MediaDriver
 
 RECORD = np.dtype([("a", "<i8"), ("b", "<f8"), ("c", "<i8"), ("d", "<i8")])
-# Half a term holds them all: nobody waits for room.
+# Half a term holds them all: no offer waits for room.
 COUNT = 4000
 CHANNEL, STREAM = "aeron:ipc?term-length=1m", 1001
 FRAGMENT_LIMIT = 100

@@ -57,7 +57,7 @@ class Counter(ClusteredService):
 
 
 class Answers(EgressListener):
-    """Keeps what the service says."""
+    """Keeps the answers of the service."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -1,4 +1,4 @@
-"""Waiting in a loop for what a client of an archive or a cluster polls: messages in its images, and the time."""
+"""Waiting in a loop until a client of an archive or a cluster has to be polled: for messages in its images, or the time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Arrivals:
         except BaseException:
             pending.abandon()  # the answer may have come together with a cancellation
             raise
-        self._waiters.wake()  # the look may have taken the answers of others who wait
+        self._waiters.wake()  # the poll may have taken the answers that other tasks wait for
         return pending.result()
 
     async def come(self, images: Iterable[Image], look_again_s: float = LOOK_AGAIN_S) -> None:
@@ -55,11 +55,11 @@ class Arrivals:
             timer.cancel()
 
     def wake(self) -> None:
-        """Let everyone who waits poll again."""
+        """Let all waiting tasks poll again."""
         self._waiters.wake()
 
     def close(self) -> None:
-        """Give the watch back, and let everyone poll again."""
+        """Give the watch back, and let all waiting tasks poll again."""
         if self._watch is not None:
             self._aeron._watching.remove(self._watch)
             self._watch = None

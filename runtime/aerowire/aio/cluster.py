@@ -46,8 +46,9 @@ def connect_cluster(
 ) -> Opening[AsyncAeronCluster]:
     """Connect to a cluster by a client of the loop: `async with connect_cluster(...) as cluster`, or await it.
 
-    Arguments and errors as `AeronCluster.connect`, whose listeners of the egress are none here: the result gives the messages, and
-    `event_listener` is told events, in the loop. The session is kept alive each `keep_alive_interval_s`. Cancelled, it leaves nothing open.
+    Arguments and errors as `AeronCluster.connect`, without listeners of the egress: the result is an iterator of the messages, and
+    `event_listener` is called with other events, in the loop. A keep-alive is sent every `keep_alive_interval_s` seconds. When the task is
+    cancelled while it connects, nothing stays open.
     """
     interval_s = arguments.seconds("keep_alive_interval_s", keep_alive_interval_s)
     messages = EgressMessages(event_listener)
@@ -56,7 +57,7 @@ def connect_cluster(
 
 
 def looped_context(aeron: AsyncAeron, context: ClusterClientContext, messages: EgressMessages) -> ClusterClientContext:
-    """Return a context with the loop's client of the driver, whose messages are kept for the loop."""
+    """Return a context with the loop's client of the driver, and with `messages` as the listener of the egress."""
     for name in ("aeron", "egress_listener", "controlled_egress_listener"):
         if getattr(context, name) is not None:
             raise ConfigurationError(

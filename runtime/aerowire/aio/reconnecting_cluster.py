@@ -69,8 +69,8 @@ def reconnecting_cluster(
 class AsyncReconnectingCluster(AsyncEgress):
     """Sessions with a cluster, one after another, of one event loop. From `reconnecting_cluster`; an asynchronous context manager.
 
-    An asynchronous iterator of the messages of services over all sessions. Rejected credentials end it for good, which every wait raises.
-    Requests and their doubts are as with ReconnectingCluster. Belongs to the loop's thread.
+    An asynchronous iterator of the messages of services over all sessions. Rejected credentials end it for good; then every wait raises
+    that error. Requests, also those in doubt, are as with ReconnectingCluster. Belongs to the loop's thread.
     """
 
     def __init__(self, aeron: AsyncAeron, client: ReconnectingCluster, messages: EgressMessages) -> None:
@@ -118,7 +118,7 @@ class AsyncReconnectingCluster(AsyncEgress):
         return await within(time_limit_s(timeout_s), sending, lambda: self._too_late(timeout_s))
 
     def answered(self, key: Hashable) -> bool:
-        """Take the answer to a request, or the knowledge that there is none; return whether it was in flight or in doubt."""
+        """Forget a request that was answered, or will not be; return whether it was in flight or in doubt."""
         return self._client.answered(key)
 
     def __repr__(self) -> str:
@@ -137,4 +137,4 @@ class AsyncReconnectingCluster(AsyncEgress):
         self._client.close()
 
     def _reason(self) -> BaseException | None:
-        return None  # what ends it for good is raised by its poll
+        return None  # `poll` of the client has raised it

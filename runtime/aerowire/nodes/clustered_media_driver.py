@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ClusteredMediaDriver:
     """A driver, an archive on it, a consensus module on both, and containers of services. From `launch`.
 
-    Close it, or use it as a context manager. A member that is told to end, or cannot go on, ends by itself: `has_ended` tells.
+    Close it, or use it as a context manager. A member ends by itself when its cluster shuts it down, or it cannot go on: see `has_ended`.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class ClusteredMediaDriver:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the member takes part no more: a part of it was closed, was told to end, or has lost another one."""
+        """Whether the member has left its cluster, because a part of it was closed, was shut down, or has lost another part."""
         has_service_ended = any(container.has_ended for container in self._containers)
         return self._consensus_module.has_ended or has_service_ended or self._node.archive.has_ended
 
@@ -133,7 +133,7 @@ class ClusteredMediaDriver:
 
 
 def _shared_with_services(context: ConsensusModuleContext) -> dict[str, Any]:
-    """Return what services have to agree on with their consensus module."""
+    """Return the options that must be the same for services and their consensus module."""
     names = ("cluster_id", "control_channel", "consensus_module_stream_id", "service_stream_id", "snapshot_channel")
     shared = {name: getattr(context, name) for name in names}
     directories = {"cluster_dir": str(context.services_path), "mark_file_dir": context.mark_file_dir}
@@ -141,7 +141,7 @@ def _shared_with_services(context: ConsensusModuleContext) -> dict[str, Any]:
 
 
 def _close_all(parts: Sequence[ConsensusModule | ClusteredServiceContainer | ArchivingMediaDriver]) -> None:
-    """Close parts in order, each of them whatever becomes of the others. Raises what the first one that fails does."""
+    """Close all parts in order, even if some fail. Raises the error of the last one that fails."""
     first, *others = parts
     try:
         first.close()

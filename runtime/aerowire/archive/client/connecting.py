@@ -1,4 +1,4 @@
-"""What connecting to an archive and connecting to a cluster have in common: the client of the driver, the deadline, the last problem."""
+"""The common part of connecting to an archive and to a cluster: the client of the driver, the deadline, the last problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client proves its identity to an archive or a cluster with. Aeron: CredentialsSupplier."""
+"""Credentials of a client of an archive or a cluster. Aeron: CredentialsSupplier."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class CredentialsSupplier(Protocol):
-    """Gives the credentials of a connection, and the answer to a challenge. The bytes mean what the authenticator at the other end says."""
+    """Supplies the credentials of a connection, and the answer to a challenge. The authenticator at the other end defines their form."""
 
     def encoded_credentials(self) -> bytes:
         """Return what the connect request carries."""

@@ -1,4 +1,4 @@
-"""How a client of an archive or a cluster waits, and does the work of what has no threads of its own meanwhile."""
+"""Waiting of a client of an archive or a cluster, which meanwhile invokes components without threads of their own."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 
 def invokers(options: ConcludedClientOptions, aeron: Aeron) -> tuple[Invoker, ...]:
-    """Return what does the work of an archive, a driver and a client that have no threads of their own."""
+    """Return the invokers of an archive, a driver and a client that have no threads of their own."""
     found = (options.agent_invoker, aeron.context.driver_agent_invoker, aeron.conductor_agent_invoker)
     return tuple(invoker for invoker in found if invoker is not None)
 
 
 def run_invokers(options: ConcludedClientOptions, aeron: Aeron) -> None:
-    """Do that work once."""
+    """Invoke each of them once."""
     for invoker in invokers(options, aeron):
         invoker.invoke()
 

@@ -57,10 +57,10 @@ SEND_ATTEMPTS: Final = 3
 class AeronCluster(SessionIngress):
     """A session with a cluster. From `AeronCluster.connect` or `AeronCluster.async_connect`; a context manager; one thread at a time.
 
-    `offer` sends, `poll_egress` receives; the cluster closes a session that neither sends a message nor a `send_keep_alive` for its session
-    timeout. When the leader is lost the client waits for the cluster to tell its new one, and goes there. It closes itself when that takes
-    too long, and when the cluster closes the session: `is_closed` is true then, and `close_reason` says why. A message that was offered and
-    not answered when the leader is lost may have been processed, or not.
+    `offer` sends, `poll_egress` receives. The cluster closes a session without messages and keep-alives (`send_keep_alive`) after its
+    session timeout. When the leader is lost, the client waits for the cluster to announce the new one, and connects to it. It closes itself
+    when that takes too long, and when the cluster closes the session: then `is_closed` is true, and `close_reason` is the error. A message
+    that was offered and not answered when the leader is lost may have been processed or not.
     """
 
     def __init__(self, connected: Connected) -> None:
@@ -122,7 +122,7 @@ class AeronCluster(SessionIngress):
 
     @property
     def egress_subscription(self) -> Subscription:
-        """The subscription to what the cluster sends: for those who wait for it by other means. Only this client may poll it."""
+        """The subscription to the messages of the cluster, for waiting by other means. Only this client may poll it."""
         return self._subscription
 
     @property
@@ -132,7 +132,7 @@ class AeronCluster(SessionIngress):
 
     @property
     def state(self) -> ClusterState:
-        """What the client does."""
+        """State of the client."""
         return self._machine.state
 
     @property
@@ -142,7 +142,7 @@ class AeronCluster(SessionIngress):
 
     @property
     def close_reason(self) -> ClusterError | None:
-        """Why the client has closed itself, or is about to; None where `close` did it."""
+        """Error by which the client has closed itself, or is about to; None after `close`."""
         return self._close_reason
 
     @property
@@ -158,11 +158,11 @@ class AeronCluster(SessionIngress):
     # ---- sending
 
     def send_keep_alive(self) -> bool:
-        """Tell the cluster that the client is there; return whether there was room for that. Does not wait."""
+        """Send a keep-alive; return whether there was room for it. Does not wait."""
         return self._send(SessionKeepAlive(leadership_term_id=self.leadership_term_id, cluster_session_id=self.cluster_session_id).encode())
 
     def send_admin_request_to_take_a_snapshot(self, correlation_id: int) -> bool:
-        """Ask the cluster for a snapshot; return whether there was room for that. Does not wait.
+        """Send a request for a snapshot; return whether there was room for it. Does not wait.
 
         `on_admin_response` of the listener gets the answer. The official cluster permits it to no client unless it is configured to.
         """
@@ -176,7 +176,7 @@ class AeronCluster(SessionIngress):
         )
 
     def track_ingress_publication_result(self, result: int) -> None:
-        """Take the result of an offer that was made to `ingress_publication` directly; those of this client's own calls are known."""
+        """Note the result of an offer that was made to `ingress_publication` directly; the client's own calls do so themselves."""
         if self._machine.on_ingress_result(result, self._clock.now_ns()):
             if self.state is ClusterState.PENDING_CLOSE:
                 self._close_reason = ClusterConnectionError(
@@ -198,7 +198,7 @@ class AeronCluster(SessionIngress):
     # ---- receiving
 
     def poll_egress(self) -> int:
-        """Tell the listener what has come, up to ten fragments, and follow the leader; return how much was done. Does not wait.
+        """Pass up to ten fragments to the listener, and follow the leader; return how much was done. Does not wait.
 
         Raises what the listener raises, and what has ended the client of the driver.
         """
@@ -209,7 +209,7 @@ class AeronCluster(SessionIngress):
         return self._subscription.poll(self._assembler, FRAGMENT_LIMIT) + self.poll_state_changes()
 
     def controlled_poll_egress(self) -> int:
-        """As `poll_egress`, with the controlled listener, which says how the poll goes on."""
+        """Poll as `poll_egress`, with the controlled listener, whose actions say how the poll goes on."""
         if self.is_closed:
             return 0
         for invoker in self._invokers:
@@ -286,7 +286,7 @@ class AeronCluster(SessionIngress):
     # ---- below: helpers
 
     def _send(self, message: bytes) -> bool:
-        """Offer a message that has its own header; the term may have to be turned over for it."""
+        """Offer a message that has its own header; a rotation of the term is followed by another attempt."""
         for _ in range(SEND_ATTEMPTS):
             publication = self.ingress_publication
             if publication is None:
@@ -301,7 +301,7 @@ class AeronCluster(SessionIngress):
         return False
 
     def _on_event(self, listener: EgressListener | ControlledEgressListener, event: EgressEvent, header: Header) -> None:
-        """Take a message of the cluster itself, and tell the listener of the poll."""
+        """Handle a message of the cluster itself, and pass it to the listener of the poll."""
         if isinstance(event, SessionEvent):
             if event.code == EventCode.CLOSED:
                 self._on_session_closed(event)
@@ -336,7 +336,7 @@ class AeronCluster(SessionIngress):
         try:
             endpoint = parse_ingress_endpoints(event.ingress_endpoints)[event.leader_member_id]
         except (ConfigurationError, KeyError):
-            # What the cluster says is of no use: the endpoints that the client knows may be.
+            # The list of the cluster is unusable: the endpoints of the options may be right.
             self._members.replace(parse_ingress_endpoints(self._context.ingress_endpoints))
         else:
             self._members.replace({event.leader_member_id: endpoint})

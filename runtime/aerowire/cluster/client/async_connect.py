@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 DEFAULT_CLIENT_NAME: Final = "cluster-client"
 PROTOCOL_VERSION: Final = compose_version(0, 3, 0)  # Aeron: AeronCluster.Configuration.PROTOCOL_SEMANTIC_VERSION
-# The part of the time for connecting after which a leader that does not listen is not the only member that is tried any more.
+# The part of the time for connecting after which other members are tried beside a leader that does not listen.
 LEADER_SHARE: Final = 4
-# A cluster in an election may send a client around: requests behind the first ones are this far apart.
+# During an election members may redirect a client in circles: requests after the first ones have this interval.
 REQUESTS_AT_ONCE: Final = 3
 REQUEST_INTERVAL_NS: Final = 100_000_000
-# The heartbeat timeout of a cluster that does not tell it.
+# The heartbeat timeout of a cluster that does not send it.
 LEADER_HEARTBEAT_TIMEOUT_NS: Final = 10_000_000_000
 
 
 class ConnectState(Enum):
-    """What a connection waits for; `step` is its number, which is Aeron's where Aeron has the state. The value says it in words."""
+    """State of a connection. The value says in words what it waits for; `step` is its number, as in Aeron where Aeron has the state."""
 
     AWAIT_CLIENT = "the media driver"
     CREATE_EGRESS_SUBSCRIPTION = "the driver to add the egress subscription"
@@ -72,7 +72,7 @@ _HINTS = {
 
 
 class Connected(NamedTuple):
-    """What a connection has found: the session, its leader, and what it runs on. `aeron` is closed with it if `owns_aeron`."""
+    """Result of connecting: the session, its leader and its streams. `aeron` is closed with the session if `owns_aeron`."""
 
     context: ConcludedClusterContext
     aeron: Aeron
@@ -193,7 +193,7 @@ class AsyncConnect(Connecting["AeronCluster"]):
     def _ask_for_session(
         self, aeron: Aeron, poller: EgressPoller, publication: IngressPublication, response_channel: str
     ) -> Generator[Pending[Any] | None, Any, SessionEvent | None]:
-        """Ask a member for a session. Return what it says, an OK or a redirect; None if it has gone before it said anything."""
+        """Ask a member for a session. Return its answer, an OK or a redirect; None if it has gone without an answer."""
         context, supplier = self._context, self._context.credentials_supplier
         correlation_id = aeron.next_correlation_id()
         message = SessionConnectRequest(
@@ -238,7 +238,7 @@ class AsyncConnect(Connecting["AeronCluster"]):
             yield None
 
     def _redirect(self, members: IngressMembers, event: SessionEvent) -> None:
-        """Try the leader that a redirect names, and the others of its list when the leader does not listen for long."""
+        """Try the leader that a redirect names, and later the others of its list if the leader does not listen."""
         try:
             endpoints = parse_ingress_endpoints(event.detail)
             leader = endpoints[event.leader_member_id]
@@ -258,7 +258,7 @@ class AsyncConnect(Connecting["AeronCluster"]):
     # ---- below: helpers
 
     def _check(self, event: SessionEvent) -> None:
-        """Raise what a session event refuses the connection with."""
+        """Raise the error of a session event that refuses the connection."""
         where = f"{self._where()}, correlation id {event.correlation_id}"
         if event.code == EventCode.AUTHENTICATION_REJECTED:
             raise ClusterAuthenticationError(f"the cluster rejected the credentials: {event.detail}", where=where)

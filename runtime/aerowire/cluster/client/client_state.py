@@ -1,4 +1,4 @@
-"""The states of a client from its connection to its end: which event leads where, and by when. Sans I/O. Aeron: AeronCluster.State."""
+"""The states of a client from its connection to its end, with their transitions and deadlines. Sans I/O. Aeron: AeronCluster.State."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aerowire.client.publications.publication import CLOSED, MAX_POSITION_EXCEED
 
 
 class ClusterState(Enum):
-    """What a client does. The value says it in words."""
+    """State of a client. The value describes it in words."""
 
     CONNECTED = "connected to the leader"
     AWAIT_NEW_LEADER = "waiting for the cluster to tell its new leader"
@@ -38,7 +38,7 @@ class ClientStateMachine:
         return self._timeouts.get(self.state)
 
     def on_ingress_result(self, result: int, now_ns: int) -> bool:
-        """Take the result of an offer."""
+        """Change the state by the result of an offer."""
         if self.state is ClusterState.CONNECTED:
             if result in (NOT_CONNECTED, CLOSED):
                 return self._enter(ClusterState.AWAIT_NEW_LEADER, now_ns)
@@ -49,27 +49,27 @@ class ClientStateMachine:
         return False
 
     def on_egress_lost(self, now_ns: int) -> bool:
-        """Take the end of the image that the leader's messages came in."""
+        """Begin to wait for a new leader: the image with the messages of the present one has ended."""
         if self.state in (ClusterState.CONNECTED, ClusterState.AWAIT_NEW_LEADER_CONNECTION):
             return self._enter(ClusterState.AWAIT_NEW_LEADER, now_ns)
         return False
 
     def on_new_leader(self, now_ns: int) -> bool:
-        """Take the news of a new leader."""
+        """Begin to wait for a connection to the new leader, which the cluster has announced."""
         if self.state in (ClusterState.PENDING_CLOSE, ClusterState.CLOSED):
             return False
         return self._enter(ClusterState.AWAIT_NEW_LEADER_CONNECTION, now_ns)
 
     def on_leader_connected(self, now_ns: int) -> bool:
-        """Take a connection to the new leader."""
+        """Note that the new leader is connected."""
         return self.state is ClusterState.AWAIT_NEW_LEADER_CONNECTION and self._enter(ClusterState.CONNECTED, now_ns)
 
     def on_session_closed(self, now_ns: int) -> bool:
-        """Take the cluster's word that it has closed the session."""
+        """Begin to close: the cluster has closed the session."""
         return self.state is not ClusterState.CLOSED and self._enter(ClusterState.PENDING_CLOSE, now_ns)
 
     def on_close(self, now_ns: int) -> bool:
-        """Take the end of the client."""
+        """End for good: the client is closed."""
         return self._enter(ClusterState.CLOSED, now_ns)
 
     def is_over(self, now_ns: int) -> bool:

@@ -35,10 +35,10 @@ class ClusterClientContext(ClientOptions):
     endpoint is put into `ingress_channel`. Without it the channel itself leads to the cluster: by multicast, or by IPC.
 
     `message_timeout_ns` is how long connecting, and reaching a new leader that is known, may take; `new_leader_timeout_ns` how long a
-    cluster may be without a leader (default: twice the heartbeat timeout that the cluster tells). `egress_listener` is told what
-    `poll_egress` finds, `controlled_egress_listener` what `controlled_poll_egress` finds; each may be a function, which gets messages
-    only. `extension_listener` gets messages of other schemas. `is_ingress_exclusive` opens a publication of its own for ingress.
-    `idle_strategy` is that of calls that wait. `agent_invoker` is invoked by calls that wait: a driver without threads of its own.
+    cluster may be without a leader (default: twice the heartbeat timeout of the cluster). `poll_egress` calls `egress_listener`, and
+    `controlled_poll_egress` calls `controlled_egress_listener`; each may be a function, which gets messages only. `extension_listener` gets
+    messages of other schemas. `is_ingress_exclusive` opens a publication of its own for ingress. `idle_strategy` is that of calls that
+    wait. `agent_invoker` is invoked by calls that wait: a driver without threads of its own.
     """
 
     scope = "cluster-client"

@@ -1,4 +1,4 @@
-"""Messages of an egress stream, told apart by their header: those of services go straight to their handler. Aeron: EgressAdapter."""
+"""Dispatch of the messages of an egress stream by their header, without a detour for those of services. Aeron: EgressAdapter."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
@@ -21,7 +21,7 @@ cdef class EgressAdapter:
 
     `on_message(cluster_session_id, timestamp, buffer, offset, length, header)` gets messages of services, `on_event(event, header)` every
     other message of the session, `on_extension(schema_id, template_id, version, block_length, payload)` messages of other schemas. Messages
-    of other sessions are passed over: clients may share a channel. `dropped` counts damaged ones, unknown ones, and those of other schemas
+    of other sessions are skipped: clients may share a channel. `dropped` counts damaged ones, unknown ones, and those of other schemas
     without an `on_extension`. Belongs to one thread.
     """
 

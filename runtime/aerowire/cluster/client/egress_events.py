@@ -21,7 +21,7 @@ _KINDS: Final[dict[int, type[EgressEvent]]] = {
 
 
 def decode_event(template_id: int, message: bytes) -> EgressEvent | None:
-    """Return what a message of the cluster's schema says, its SBE header included; None where it is unknown or damaged."""
+    """Decode a message of the cluster's schema, SBE header included; return None for one that is unknown or damaged."""
     kind = _KINDS.get(template_id)
     try:
         return None if kind is None else kind.decode(message)

@@ -1,4 +1,4 @@
-"""The egress of a connection that has no session yet: the answer to one request, and nothing behind it. Aeron: EgressPoller."""
+"""The egress of a connection that has no session yet, read up to the answer to one request. Aeron: EgressPoller."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FRAGMENT_LIMIT: Final = 10
 
 
 class EgressPoller:
-    """Reads until the answer: what a service sends behind it, when the session opens, stays in the stream for the client's own polls."""
+    """Reads up to the answer. Messages behind it, which a service may send when the session opens, are left for the client's own polls."""
 
     def __init__(self, subscription: Subscription) -> None:
         self.image: Image | None = None  # in which the last answer came

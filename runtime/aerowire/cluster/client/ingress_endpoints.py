@@ -6,9 +6,9 @@ import re
 
 from aerowire.base.errors import ConfigurationError
 
-# More members than any cluster has: what names more of them is no list of members.
+# More members than any cluster has: a longer text is not a list of members.
 MEMBERS_MAX = 64
-# An endpoint is put into a channel: nothing in it may begin another parameter.
+# An endpoint becomes part of a channel, so it must not contain a character that begins another parameter.
 _MEMBER = re.compile(r" *([0-9]{1,10})=([^\x00-\x20\x7f-\U0010ffff|?=]+) *")
 
 

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     IngressPublication: TypeAlias = Publication | ExclusivePublication
 
-# What a driver refuses for the time being: it is asked again.
+# Temporary refusals of a driver: the request is repeated.
 _TEMPORARY = (ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE, ErrorCode.UNKNOWN_HOST)
-# The member that a channel without endpoints leads to: whichever listens there.
+# Stands for the member behind a channel without endpoints, whose id is not known.
 ANY_MEMBER = -1
 
 
 class MemberIngress:
-    """The publication to one member. Changed by `poll`, which asks for it again where the driver has refused it for the time being.
+    """The publication to one member. Changed by `poll`, which repeats the request after a temporary refusal of the driver.
 
-    `error` is why it could not be opened last, `is_refused` that it never will be. After `take` or `close` it holds nothing.
+    `error` is the last error in opening it; `is_refused` says that the refusal is final. After `take` or `close` it holds nothing.
     """
 
     def __init__(self, start: Callable[[], Pending[Any]], endpoint: str | None) -> None:
@@ -79,7 +79,7 @@ class IngressMembers:
         self._members: dict[int, MemberIngress] = {}
 
     def replace(self, endpoints: Mapping[int, str]) -> None:
-        """Try these members from now on; a publication to an endpoint that stays is kept."""
+        """Try these members from now on; publications to endpoints that are in both lists are kept."""
         before: dict[str | None, MemberIngress] = {member.endpoint: member for member in self._members.values()}
         self._members = {
             member_id: before.pop(endpoint) if endpoint in before else self._new(endpoint) for member_id, endpoint in endpoints.items()
@@ -88,7 +88,7 @@ class IngressMembers:
             member.close()
 
     def replace_by_channel(self) -> None:
-        """Try the channel itself, which has no endpoints put into it."""
+        """Try the channel itself, without an endpoint of a member."""
         self.close()
         self._members = {ANY_MEMBER: self._new(None)}
 
@@ -108,7 +108,7 @@ class IngressMembers:
 
     @property
     def errors(self) -> list[AerowireError]:
-        """Why publications could not be opened, member by member."""
+        """The last errors in opening publications, in the order of the members."""
         return [member.error for member in self._members.values() if member.error is not None]
 
     @property

@@ -22,7 +22,7 @@ ControlledMessageHandler: TypeAlias = "Callable[[int, int, memoryview, int, int,
 
 
 class ExtensionMessage(NamedTuple):
-    """A message of another schema than the cluster's; `payload` is what stands behind its SBE header."""
+    """A message of another schema than the cluster's; `payload` is the part behind its SBE header."""
 
     schema_id: int
     template_id: int
@@ -35,36 +35,36 @@ ExtensionListener: TypeAlias = "Callable[[ExtensionMessage], object]"
 
 
 class EventListener:
-    """What a client is told besides messages. Derive from it; what is not overridden is ignored."""
+    """Callbacks for events other than messages. Derive from it and override those that you need; the others do nothing."""
 
     def on_session_event(self, event: SessionEvent, /) -> None:
-        """Take what became of the session; CLOSED is the last that comes."""
+        """Handle an event of the session; CLOSED is the last one."""
 
     def on_new_leader(self, event: NewLeaderEvent, /) -> None:
-        """Take the news that the cluster has another leader. The client goes there by itself."""
+        """Handle a change of the leader. The client connects to the new one by itself."""
 
     def on_admin_response(self, response: AdminResponse, /) -> None:
-        """Take the answer to an admin request."""
+        """Handle the answer to an admin request."""
 
 
 class EgressListener(EventListener, ABC):
-    """What `AeronCluster.poll_egress` tells. Derive from it."""
+    """Callbacks of `AeronCluster.poll_egress`. Derive from it."""
 
     @abstractmethod
     def on_message(
         self, cluster_session_id: int, timestamp: int, buffer: memoryview, offset: int, length: int, header: Header, /
     ) -> object:
-        """Take a message of a service: `length` bytes of `buffer` at `offset`, valid until the return, at the cluster's time."""
+        """Handle a message of a service: `length` bytes of `buffer` at `offset`, valid until the return, at the cluster's time."""
 
 
 class ControlledEgressListener(EventListener, ABC):
-    """What `AeronCluster.controlled_poll_egress` tells: as EgressListener, and each message is answered with an Action."""
+    """Callbacks of `AeronCluster.controlled_poll_egress`: as EgressListener, but `on_message` returns an Action."""
 
     @abstractmethod
     def on_message(
         self, cluster_session_id: int, timestamp: int, buffer: memoryview, offset: int, length: int, header: Header, /
     ) -> Action:
-        """Take a message as in EgressListener, and return how the poll goes on."""
+        """Handle a message as in EgressListener, and return how the poll goes on."""
 
 
 class _Messages(EgressListener):
@@ -86,7 +86,7 @@ class _ControlledMessages(ControlledEgressListener):
 
 
 def listener_of(given: EgressListener | MessageHandler | None) -> EgressListener:
-    """Return the listener that an option stands for: a function gets the messages and nothing else."""
+    """Return the listener that an option stands for. A function gets the messages and no other events."""
     if isinstance(given, EgressListener):
         return given
     arguments.function("egress_listener", given)
@@ -102,7 +102,7 @@ def controlled_listener_of(given: ControlledEgressListener | ControlledMessageHa
 
 
 def extension_handler(listener: ExtensionListener) -> Callable[[int, int, int, int, bytes], object]:
-    """Return what an EgressAdapter calls for a listener: it hands the parts of a message over as one value."""
+    """Return a function for an EgressAdapter that passes the parts of a message to a listener as one value."""
     return lambda *parts: listener(ExtensionMessage(*parts))
 
 

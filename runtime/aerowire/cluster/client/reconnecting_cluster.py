@@ -1,4 +1,4 @@
-"""A client of a cluster that opens another session when one has ended, and tells which requests are in doubt."""
+"""A client of a cluster that opens another session when one has ended, and reports which requests are in doubt."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KEEP_ALIVE_INTERVAL: Final = "1s"
 
 
 class ReconnectState(Enum):
-    """What a reconnecting client does. The value says it in words."""
+    """State of a reconnecting client. The value describes it in words."""
 
     CONNECTING = "opening a session"
     CONNECTED = "in a session"
@@ -47,14 +47,14 @@ class ReconnectingCluster:
     """Sessions with a cluster, one after another. A context manager; one thread at a time. Making it does not wait.
 
     `poll` does all that has to be done: it reads the egress, keeps the session alive, follows leaders, and opens another session when one
-    has ended, however long that takes; a cluster that was stopped whole is found again once it runs. `problem` is why the last session or
-    attempt has ended. It ends for good, and `poll` raises why, when the cluster rejects the credentials, and when the client of the driver
-    that it was given has ended.
+    has ended, however long that takes; a cluster that was stopped whole is found again once it runs. `problem` is the error by which the
+    last session or attempt has ended. When the cluster rejects the credentials, or the given client of the driver has ended, this client
+    ends for good, and `poll` raises the error.
 
     `request` sends a message under a key of the application's own, and the application calls `answered` when it has the answer. Requests
     that are not answered when the next leader is connected, or when the session ends, are in doubt: the cluster may have processed each of
-    them or not. `on_in_doubt` is told of each once. The answer may come all the same; or the request is sent again under its key, where the
-    service knows a repetition when it sees one. `on_connected` is told of each new session.
+    them or not. `on_in_doubt` is called with each of them once. The answer may still come; or the application sends the request again under
+    its key, if the service recognises repetitions. `on_connected` is called with each new session.
     """
 
     def __init__(
@@ -135,11 +135,11 @@ class ReconnectingCluster:
         return result
 
     def answered(self, key: Hashable) -> bool:
-        """Take the answer to a request, or the knowledge that there is none; return whether it was in flight or in doubt."""
+        """Forget a request that was answered, or will not be; return whether it was in flight or in doubt."""
         return self._requests.answered(key)
 
     def poll(self) -> int:
-        """Do what has to be done; return how much that was. Does not wait.
+        """Do all work that is due; return how much that was. Does not wait.
 
         Raises what a listener raises, and what has ended it for good.
         """

@@ -1,4 +1,4 @@
-"""Requests that were sent to a cluster and are not answered: in flight, or in doubt since their leader was lost. Sans I/O."""
+"""Unanswered requests to a cluster: in flight, or in doubt since the loss of their leader. Sans I/O."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class InDoubt(NamedTuple):
 class RequestsInFlight:
     """Requests by the keys that the application knows them by. Changed by `sent`, `answered` and `lose`.
 
-    Invariant: a key is in flight, or in doubt, or unknown; `len()` counts both and is at most `limit`, as long as `is_full` is heeded.
+    Invariant: a key is in flight, or in doubt, or unknown; `len()` counts both and is at most `limit`, if no key is added while `is_full`.
     """
 
     def __init__(self, limit: int) -> None:
@@ -38,7 +38,7 @@ class RequestsInFlight:
 
     @property
     def in_flight(self) -> tuple[Hashable, ...]:
-        """Keys of the requests that the present leader has been sent, in order."""
+        """Keys of the requests that were sent to the present leader, in order."""
         return tuple(self._in_flight)
 
     @property
@@ -47,16 +47,16 @@ class RequestsInFlight:
         return tuple(self._in_doubt.values())
 
     def sent(self, key: Hashable, cluster_session_id: int, leadership_term_id: int) -> None:
-        """Take a request that was sent to a leader; one in doubt that was sent again is in flight again."""
+        """Note a request that was sent to a leader; one in doubt is in flight again."""
         self._in_doubt.pop(key, None)
         self._in_flight[key] = InDoubt(key, cluster_session_id, leadership_term_id)
 
     def answered(self, key: Hashable) -> bool:
-        """Take an answer, late ones too, or what the application knows otherwise; return whether it was waited for."""
+        """Forget a request that was answered, even late, or is settled otherwise; return whether its key was known."""
         return (self._in_flight.pop(key, None) or self._in_doubt.pop(key, None)) is not None
 
     def lose(self) -> tuple[InDoubt, ...]:
-        """Take the loss of the leader; return the requests that are in doubt now and were not before."""
+        """Put all requests in flight in doubt, because their leader was lost; return them."""
         lost, self._in_flight = self._in_flight, {}
         self._in_doubt.update(lost)
         return tuple(lost.values())

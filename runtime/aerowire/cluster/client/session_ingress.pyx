@@ -1,6 +1,6 @@
 """Offers to a cluster: each message with the session header before it. Aeron: AeronCluster, IngressSessionDecorator.
 
-The header and the message are gathered into the log in one go. Knows nothing of elections: what becomes of the session is the subclass's.
+The header and the message are gathered into the log in one go. Knows nothing of elections: a subclass manages the session.
 """
 
 cimport cython
@@ -101,7 +101,7 @@ cdef class IngressSessionDecorator:
 cdef class SessionIngress:
     """The ingress of one session: the publication to the leader, and the header of its messages. Belongs to one thread at a time.
 
-    A subclass sets the leader, and is told the results of offers that are no position.
+    A subclass sets the leader, and gets the results of offers other than positions.
     """
 
     cdef uint8_t _header[PREFIX_LENGTH]
@@ -213,11 +213,11 @@ cdef class SessionIngress:
         """Subclass: take the result of an offer."""
 
     def result_without_leader(self):
-        """Subclass: return the result of an offer while there is no leader, or raise what says that there never will be one."""
+        """Subclass: return the result of an offer without a leader, or raise an error if there will never be one."""
         return OFFER_CLOSED
 
     def set_leader(self, PublicationBase publication, int64_t leadership_term_id):
-        """Send to a leader from now on, in its term; None: to no one."""
+        """Send to a leader from now on, in its term; None: there is no leader."""
         self._publication = publication
         session_message_header_set_leadership_term_id(self._header + SBE_HEADER_LENGTH, leadership_term_id)
 

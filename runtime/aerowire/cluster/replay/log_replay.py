@@ -1,4 +1,4 @@
-"""A service on a recorded log, with the parts of its container and without what is around it; what it does is noted message by message."""
+"""A service on a recorded log, run by the parts of its container without a node; its outputs are noted message by message."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from aerowire.cluster.replay.member_log import LogMessage, MemberLog
     from aerowire.system.ports import Ports
 
-# Steps or idle rounds of one callback, after which a service waits in vain: everything that it can wait for is there from the beginning.
+# Steps or idle rounds of one callback, after which a service waits in vain: in a replay everything is there from the beginning.
 _ROUNDS_MAX: Final = 100_000
 _FRAGMENT_LIMIT: Final = 1000
 _TEMPLATE_ID_INDEX: Final = 1  # of the numbers in a message header
-# What a message is called where the log ends: the state there is compared by a snapshot.
+# Stands for a message at the end of the log, where the states are compared by a snapshot.
 END_OF_LOG: Final = "end of the log"
 _KINDS: dict[int, Any] = {
     SessionMessageHeaderDecoder.SBE_TEMPLATE_ID: SessionMessageHeader,
@@ -51,7 +51,7 @@ _KINDS: dict[int, Any] = {
 
 
 class ReplayedMessage(NamedTuple):
-    """A message of the log, what it is and of whom, and what the service did when it came. None is what its template does not tell."""
+    """A message of the log, and the outputs of the service for it. A number that its template does not have is None."""
 
     position: int
     template: str
@@ -92,7 +92,7 @@ class _NotedSnapshots(Snapshots):
 
 
 class LogReplay:
-    """Replays a log through one service, as if its member led: then what the service sends is there to be noted. One thread."""
+    """Replays a log through one service in the role of leader, so that its messages to clients are sent, and noted. One thread."""
 
     def __init__(self, log: MemberLog, service_class_name: str, ports: Ports, *, service_id: int = 0, member_id: int = 0) -> None:
         """`service_class_name` is module:Class, of a class that is called without arguments. Raises ConfigurationError."""
@@ -127,11 +127,10 @@ class LogReplay:
         self._operation: Generator[Any, Any, Any] | None = None
 
     def run(self, snapshot: RecordingLogEntry | None, end_position: int) -> Iterator[ReplayedMessage]:
-        """Yield each message from a snapshot on, or from the beginning of the log, with what the service did; last the end of the log.
+        """Yield each message from a snapshot on, or the beginning of the log, with the outputs of the service; last the end of the log.
 
-        The end is told, and not that of the recording now: the member may run.
-
-        Raises what `on_start` raises, ClusterServiceError, ArchiveFileError.
+        The end is an argument because the recording of a running member grows. Raises the errors of `on_start`, ClusterServiceError and
+        ArchiveFileError.
         """
         start = self._log.recording.start_position if snapshot is None else snapshot.log_position
         self._start(snapshot, start)
@@ -177,7 +176,7 @@ class LogReplay:
         return memory
 
     def _deliver(self, memory: MemoryImage, message: LogMessage) -> None:
-        """Have a message read, and all that begins with it done."""
+        """Have the adapter read a message, and drive the operation that it begins."""
         self._rounds = 0
         for frame in message.frames:
             memory.put(frame)
@@ -222,7 +221,7 @@ class LogReplay:
             self._core.errors.record(error)
 
     def _drive(self, operation: Generator[Any, Any, Any]) -> None:
-        """Take all steps of an operation: what it yields is there, or is None, where another look may help."""
+        """Take all steps of an operation. Each value that it yields is ready, or None for another attempt."""
         self._rounds, step = 0, None
         while True:
             try:

@@ -34,10 +34,10 @@ class LogMessage(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberLog:
-    """What the files tell of a member's log. Read it by `open_member_log`.
+    """The log of a member, by its files. From `open_member_log`.
 
-    `recording` has the messages up to `end_position`: the end of the last term, or what was recorded when the files were read. Up to
-    `committed_position` they tell that it is committed. `snapshots` are the valid ones of one service, by ascending position.
+    `recording` has the messages up to `end_position`: the end of the last term, or of the recording when the files were read. The log is
+    known to be committed up to `committed_position`. `snapshots` are the valid ones of one service, by ascending position.
     """
 
     files: FilePort
@@ -86,12 +86,12 @@ class MemberLog:
         yield from _messages(self.files, self.archive_dir, entry, entry.start_position)
 
     def recording_of(self, recording_id: int) -> RecordingEntry:
-        """Return what the catalog tells of a recording. Raises ArchiveFileError."""
+        """Return the catalog's entry of a recording. Raises ArchiveFileError."""
         return _entry(self.files, self.archive_dir, recording_id)
 
 
 def open_member_log(files: FilePort, cluster_dir: Path, archive_dir: Path, service_id: int) -> MemberLog:
-    """Read which recording is the log of a member, and what is known of it.
+    """Find the recording that is the log of a member, its end and its snapshots.
 
     Raises ClusterServiceError where there is no log yet, ClusterFileError, ArchiveFileError, MissingFileError, FileError.
     """

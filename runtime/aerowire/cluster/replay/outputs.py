@@ -1,4 +1,4 @@
-"""What a service does through its handle, as values, and the stand-ins of streams that note it."""
+"""Outputs of a service as values, and stand-ins for streams that note them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TERM_LENGTH: Final = 64 << 20
 
 
 class Output(NamedTuple):
-    """One thing that a service did: its kind, what it is about, and the bytes that it has, if any."""
+    """One action of a service: its kind, its subject, and its bytes, if any."""
 
     kind: str
     subject: str
@@ -129,7 +129,7 @@ class NotedPublication:
 
 
 class NotedConsensusModule:
-    """What a service tells its consensus module, noted. Stands in for ConsensusModuleProxy."""
+    """Notes the requests of a service to its consensus module. Stands in for ConsensusModuleProxy."""
 
     is_connected = True
 
@@ -165,7 +165,7 @@ class NotedConsensusModule:
 
 
 class NotedClients:
-    """The publications to clients, which note what is offered. Stands in for the client of a driver, of which there is none."""
+    """Makes publications to clients that note the messages. Stands in for the client of a driver: a replay has none."""
 
     is_closed = False
 
