@@ -15,7 +15,7 @@ from functools import partial, update_wrapper
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
-from aerowire.aio.arrivals import Arrivals
+from aerowire.aio.arrivals import Arrivals, wait_once
 from aerowire.aio.opening import Opening
 from aerowire.aio.publication import AsyncExclusivePublication, AsyncPublication
 from aerowire.archive import AeronArchive, ReplayParams
@@ -254,8 +254,4 @@ class AsyncAeronArchive:
 
     @classmethod
     async def _connect(cls, aeron: AsyncAeron, context: ArchiveClientContext | None, options: dict[str, object]) -> AsyncAeronArchive:
-        arrivals = Arrivals(aeron)
-        try:
-            return cls(aeron, await arrivals.wait(AeronArchive.async_connect(context, **options)))
-        finally:
-            arrivals.close()
+        return cls(aeron, await wait_once(aeron, AeronArchive.async_connect(context, **options)))

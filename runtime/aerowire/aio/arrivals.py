@@ -64,3 +64,12 @@ class Arrivals:
             self._aeron._watching.remove(self._watch)
             self._watch = None
         self._waiters.wake()
+
+
+async def wait_once(aeron: AsyncAeron, pending: Pending[T]) -> T:
+    """Poll an operation without images of its own until it is done, and return its result. Cancelled, it is given up."""
+    arrivals = Arrivals(aeron)
+    try:
+        return await arrivals.wait(pending)
+    finally:
+        arrivals.close()

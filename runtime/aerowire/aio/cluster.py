@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from aerowire.aio.arrivals import Arrivals
+from aerowire.aio.arrivals import wait_once
 from aerowire.aio.cluster_egress import AsyncEgress, EgressMessages
 from aerowire.aio.handle import time_limit_s, within
 from aerowire.aio.opening import Opening
@@ -119,11 +119,7 @@ class AsyncAeronCluster(AsyncEgress):
     async def _connect(
         cls, aeron: AsyncAeron, context: ClusterClientContext, messages: EgressMessages, keep_alive_interval_s: float
     ) -> AsyncAeronCluster:
-        arrivals = Arrivals(aeron)
-        try:
-            client = await arrivals.wait(AeronCluster.async_connect(context))
-        finally:
-            arrivals.close()
+        client = await wait_once(aeron, AeronCluster.async_connect(context))
         return cls(aeron, client, messages, keep_alive_interval_s)
 
     def _poll(self) -> None:
