@@ -6,8 +6,10 @@ from collections.abc import Generator, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from aerowire.base.channel_uri import IPC_CHANNEL
 from aerowire.base.errors import ClusterServiceError
 from aerowire.base.idle import idle_strategy
+from aerowire.base.units import INT64_MAX
 from aerowire.cluster.replay.memory_image import MemoryImage, term_length_for
 from aerowire.cluster.replay.outputs import ERROR, NotedClients, NotedConsensusModule, NotedPublication, Output, snapshot_output
 from aerowire.cluster.services.client_sessions import ClientSessions
@@ -87,7 +89,7 @@ class _NotedSnapshots(Snapshots):
         def on_message(message: bytes) -> None:
             self._outputs.append(snapshot_output(log_position, message))
 
-        publication: Any = NotedPublication("aeron:ipc", 0, on_message)
+        publication: Any = NotedPublication(IPC_CHANNEL, 0, on_message)
         yield from self.write(publication, log_position, leadership_term_id, _nothing)
 
 
@@ -136,7 +138,7 @@ class LogReplay:
         self._start(snapshot, start)
         memory = MemoryImage(self._log.recording, start)
         self._adapter.bound(memory.counters, memory.limit_id)
-        self._adapter.join(memory.image, (1 << 63) - 1)
+        self._adapter.join(memory.image, INT64_MAX)
         self._operations.take_role(ClusterRole.LEADER)
         self._operations.is_service_active = True
         position = start

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from aerowire.base.channel_uri import IPC_CHANNEL
 from aerowire.base.errors import ServiceCallError
 from aerowire.cluster.services.session_header import SESSION_HEADER_LENGTH
 from aerowire.codecs.flyweights.base import align
@@ -135,7 +136,7 @@ class NotedConsensusModule:
 
     def __init__(self, note: Note) -> None:
         self._note = note
-        self._publication = NotedPublication("aeron:ipc", 0, self._on_message)
+        self._publication = NotedPublication(IPC_CHANNEL, 0, self._on_message)
 
     def schedule_timer(self, correlation_id: int, deadline: int) -> bool:
         """Note a timer and its deadline."""

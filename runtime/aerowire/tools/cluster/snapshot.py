@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerowire.base.units import INT64_MIN
 from aerowire.tools.cluster.cluster_command import add_running_command, connect_to_archive, member_of, tell
 from aerowire.tools.cluster.membership import LOOK_S
 from aerowire.tools.cluster.recording_log import open_recording_log
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 _STREAM_ID = 103  # aeron.cluster.tool.replay.stream.id
 _TIMEOUT_S = 10.0
 _ROW_LENGTH = 16
-_INT64_MIN = -(1 << 63)
 
 
 def command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
@@ -62,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _replay(archive: AeronArchive, entry: RecordingLogEntry, timeout_s: float, on_record: Callable[[dict[str, Any]], object]) -> int:
     """Call `on_record` with each message of a snapshot, in their order; return how long it is."""
+    from aerowire.base.channel_uri import IPC_CHANNEL
     from aerowire.base.errors import ClusterTimeoutError
     from aerowire.cluster.snapshots.markers import CONSENSUS_MODULE_SNAPSHOT_TYPE_ID, SnapshotRecords
     from aerowire.cluster.snapshots.stream import read_messages
@@ -83,7 +84,7 @@ def _replay(archive: AeronArchive, entry: RecordingLogEntry, timeout_s: float, o
         messages.append(message)
         return records.is_done
 
-    with archive.replay(entry.recording_id, "aeron:ipc", _STREAM_ID) as subscription:
+    with archive.replay(entry.recording_id, IPC_CHANNEL, _STREAM_ID) as subscription:
         while subscription.has_no_images:
             check()
         image = subscription.image_at_index(0)
@@ -162,7 +163,7 @@ def _message_text(record: dict[str, Any]) -> str:
 
 def _pending(record: dict[str, Any]) -> str:
     following, logged = (
-        _INT64_MIN if record[name] is None else record[name] for name in ("next_service_session_id", "log_service_session_id")
+        INT64_MIN if record[name] is None else record[name] for name in ("next_service_session_id", "log_service_session_id")
     )
     capacity = record["pending_message_capacity"] or 0
     return f"nextServiceSessionId={following} logServiceSessionId={logged} pendingMessageCapacity={capacity}"
