@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from aerowire.base.units import INT64_MAX
 from aerowire.client.publications.publication import CLOSED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
 
 
@@ -79,5 +80,6 @@ class ClientStateMachine:
     def _enter(self, state: ClusterState, now_ns: int) -> bool:
         self.state = state
         timeout_ns = self._timeouts.get(state)
-        self.deadline_ns = None if timeout_ns is None else now_ns + timeout_ns
+        # A cluster may tell a timeout of any length.
+        self.deadline_ns = None if timeout_ns is None else min(now_ns + timeout_ns, INT64_MAX)
         return True
