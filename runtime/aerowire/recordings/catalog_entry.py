@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from aerowire.codecs.flyweights.archive import (
     RecordingDescriptorDecoder,
@@ -166,7 +166,24 @@ def _texts(view: memoryview, offset: int, end: int) -> tuple[list[str], str | No
     return found, None
 
 
-def implausible_fields(entry: RecordingEntry) -> str | None:
+class DescribedRecording(Protocol):
+    """What an entry of a catalog and the descriptor that a client gets have in common."""
+
+    @property
+    def recording_id(self) -> int: ...
+    @property
+    def start_position(self) -> int: ...
+    @property
+    def stop_position(self) -> int: ...
+    @property
+    def segment_file_length(self) -> int: ...
+    @property
+    def term_buffer_length(self) -> int: ...
+    @property
+    def mtu_length(self) -> int: ...
+
+
+def implausible_fields(entry: DescribedRecording) -> str | None:
     """Return what of a descriptor cannot be, or None."""
     term, segment, mtu = entry.term_buffer_length, entry.segment_file_length, entry.mtu_length
     start, stop = entry.start_position, entry.stop_position

@@ -72,11 +72,11 @@ class ArchiveCommands:
             **fields,
         )
 
-    def _list(self, kind: Callable[..., Message], what: str, limit: int, **fields: Any) -> Pending[list[Any]]:
-        """Send a request whose answer are descriptors, at most `limit`."""
+    def _list(self, kind: Callable[..., Message], what: str, listed: type[T], limit: int, **fields: Any) -> Pending[list[T]]:
+        """Send a request whose answer are descriptors of a class, at most `limit`."""
         limit = arguments.whole_number("count", limit, 1, units.INT32_MAX)
         return self._session.ask(
-            kind, lambda ticket: ListingRequest(what, ticket, limit), control_session_id=self._session.session_id, **fields
+            kind, lambda ticket: ListingRequest(what, ticket, listed, limit), control_session_id=self._session.session_id, **fields
         )
 
     def _steps(self, what: str, steps: Generator[Pending[Any] | None, Any, T]) -> Pending[T]:

@@ -23,6 +23,7 @@ from aerowire.base.errors import ArchiveError, ArchiveTimeoutError
 from aerowire.client.publications.publication import ExclusivePublication
 from aerowire.codecs.flyweights.archive.enums import RecordingSignal
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
+from aerowire.recordings.catalog_entry import implausible_fields
 
 if TYPE_CHECKING:
     from aerowire.archive.client.descriptors import RecordingDescriptor, RecordingSignalEvent
@@ -107,7 +108,7 @@ class CompositeCommands(RecordingCommands, ListingCommands, ReplayCommands, Repl
     def _continued_publication(self, channel: str, stream_id: int) -> Generator[Pending[Any] | None, Any, ContinuedPublication]:
         found: list[RecordingDescriptor] = yield self.async_list_recordings_for_uri("", stream_id)
         mine = [one for one in found if _identity(one.stripped_channel) == _identity(channel)]
-        last = mine[-1] if mine else None
+        last = _checked(mine[-1]) if mine else None
         position = 0 if last is None else (yield from self._stopped(last))
         publication: ExclusivePublication = yield self._aeron.async_add_exclusive_publication(
             channel if last is None else _continued(channel, last, position), stream_id
@@ -204,7 +205,13 @@ class CompositeCommands(RecordingCommands, ListingCommands, ReplayCommands, Repl
     ) -> Generator[Pending[Any] | None, Any, OpenReplay]:
         found: list[RecordingDescriptor] = yield self.async_list_recording(recording_id)
         end: int = yield self.async_get_max_recorded_position(recording_id)  # which refuses a recording that does not exist
-        (one,) = found
+        if not found:
+            raise ArchiveError(
+                f"the archive does not describe recording {recording_id}",
+                error_code=ArchiveErrorCode.UNKNOWN_RECORDING,
+                recording_id=recording_id,
+            )
+        one = _checked(found[0])
         place = max(end - length, one.start_position)
         term_start = place - place % one.term_buffer_length
         params = ReplayParams(position=max(term_start, one.start_position))
@@ -273,6 +280,16 @@ class _Copy:
 
     def on_error(self, error: ArchiveError) -> None:
         self.error = error
+
+
+def _checked(descriptor: RecordingDescriptor) -> RecordingDescriptor:
+    """Return a descriptor that can be computed with; raises ArchiveError."""
+    problem = implausible_fields(descriptor)
+    if problem is not None:
+        raise ArchiveError(
+            "the archive describes a recording that cannot be", actual=problem, hint="does `aerowire archive verify` find it damaged?"
+        )
+    return descriptor
 
 
 def _identity(channel: str) -> tuple[str, ...]:

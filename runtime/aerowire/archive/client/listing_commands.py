@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.archive.client.archive_commands import ArchiveCommands, blocking, number
+from aerowire.archive.client.descriptors import RecordingDescriptor, RecordingSubscriptionDescriptor
 from aerowire.base import units
 from aerowire.codecs.flyweights.archive.enums import BooleanType
 from aerowire.codecs.flyweights.archive.messages.find_last_matching_recording_request import FindLastMatchingRecordingRequest
@@ -18,7 +19,6 @@ from aerowire.codecs.flyweights.archive.messages.start_position_request import S
 from aerowire.codecs.flyweights.archive.messages.stop_position_request import StopPositionRequest
 
 if TYPE_CHECKING:
-    from aerowire.archive.client.descriptors import RecordingDescriptor, RecordingSubscriptionDescriptor
     from aerowire.client.handles.waiting import Pending
 
 # As many as a request can ask for: all.
@@ -31,7 +31,7 @@ class ListingCommands(ArchiveCommands):
     def async_list_recordings(self, from_recording_id: int = 0, count: int = COUNT_MAX) -> Pending[list[RecordingDescriptor]]:
         """List recordings from an id on, at most `count`, by ascending id; the result is a list of descriptors."""
         what = f"list recordings from {from_recording_id}"
-        return self._list(ListRecordingsRequest, what, count, from_recording_id=from_recording_id, record_count=count)
+        return self._list(ListRecordingsRequest, what, RecordingDescriptor, count, from_recording_id=from_recording_id, record_count=count)
 
     list_recordings = blocking(async_list_recordings)
 
@@ -42,6 +42,7 @@ class ListingCommands(ArchiveCommands):
         return self._list(
             ListRecordingsForUriRequest,
             f"list recordings of {channel_fragment} stream {stream_id} from {from_recording_id}",
+            RecordingDescriptor,
             count,
             from_recording_id=from_recording_id,
             record_count=count,
@@ -53,7 +54,7 @@ class ListingCommands(ArchiveCommands):
 
     def async_list_recording(self, recording_id: int) -> Pending[list[RecordingDescriptor]]:
         """Describe one recording; the result is a list of its descriptor, or an empty one where there is no such recording."""
-        return self._list(ListRecordingRequest, f"list recording {recording_id}", 1, recording_id=recording_id)
+        return self._list(ListRecordingRequest, f"list recording {recording_id}", RecordingDescriptor, 1, recording_id=recording_id)
 
     list_recording = blocking(async_list_recording)
 
@@ -73,6 +74,7 @@ class ListingCommands(ArchiveCommands):
         return self._list(
             ListRecordingSubscriptionsRequest,
             f"list recording subscriptions of {channel_fragment!r}",
+            RecordingSubscriptionDescriptor,
             count,
             pseudo_index=pseudo_index,
             subscription_count=count,

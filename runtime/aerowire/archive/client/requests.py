@@ -67,15 +67,18 @@ class ArchiveRequest(Pending[T]):
 class ListingRequest(ArchiveRequest[list[T]]):
     """A request that waits for descriptors: for as many as it asked for, or for the end of the list."""
 
-    __slots__ = ("_found", "_limit")
+    __slots__ = ("_found", "_kind", "_limit")
 
-    def __init__(self, what: str, ticket: Ticket, limit: int) -> None:
+    def __init__(self, what: str, ticket: Ticket, kind: type[T], limit: int) -> None:
         super().__init__(what, ticket, lambda _: self._found)
+        self._kind = kind
         self._found: list[T] = []
         self._limit = limit
 
-    def on_descriptor(self, descriptor: T) -> None:
-        """Take one descriptor; the last of those that were asked for completes the request."""
+    def on_descriptor(self, descriptor: Any) -> None:
+        """Take one descriptor of the kind that was asked for; the last that was asked for completes the request."""
+        if not isinstance(descriptor, self._kind):
+            return
         self._found.append(descriptor)
         if len(self._found) == self._limit:
             self.complete(self._found)
