@@ -4,7 +4,8 @@
 
 Offers: `SessionIngress.offer`, which is `AeronCluster.offer`, beside `ExclusivePublication.offer`. Polls: the egress adapter of
 `AeronCluster.poll_egress` beside `Subscription.poll`, each with an assembler and a handler that does nothing. The medians of all rounds
-count, which alternate between the two.
+count, which alternate between the two. Bars: an offer at most twice that of a publication, a message of the egress at most 3 times one of
+a subscription. Returns 1 when one is missed.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ def by_message(_session_id: int, _timestamp: int, _buffer: memoryview, _offset: 
 
 
 def main() -> int:
+    """Measure and print; return the exit code."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--rounds", type=int, default=300)
+    arguments.add_argument("--rounds", type=int, default=300, help="rounds of which the median is taken (default: 300)")
     rounds = arguments.parse_args().rounds
     costs: dict[str, list[float]] = {name: [] for name in ("offer", "session offer", "poll", "egress poll")}
     with MediaDriver.launch_embedded() as driver, Aeron.connect(driver.aeron_dir) as aeron:
