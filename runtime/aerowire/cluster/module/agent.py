@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from aerowire.base.errors import ArchiveError
     from aerowire.client.context import Invoker
     from aerowire.client.subscriptions.image import Image
+    from aerowire.cluster.agents.message_image import MessageImage
     from aerowire.cluster.consensus.inputs import Result
     from aerowire.cluster.files.mark_file import ClusterMarkFile
     from aerowire.cluster.module.composition import ModuleResources
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.duty_cycle import DutyCycle
     from aerowire.cluster.module.idle_sleeper import IdleSleeper
+    from aerowire.cluster.module.node_services.service_codec import Word
 
 # How often the mark file shows that the consensus module lives, and services are looked after.
 MARK_FILE_UPDATE_INTERVAL_MS = 1000
@@ -73,9 +75,8 @@ class ConsensusModuleAgent(Agent):
         self._is_closed = False
         self.member = Member(core, resources.services)
         self._consensus_adapter = resources.consensus_adapter
-        self._consensus_adapter.listen(self._on_consensus_message)
         self._service_adapter = resources.service_adapter
-        self._service_adapter.listen(self.member.on_service_word)
+        self._service_adapter.listen(self._on_service_word)
         steps = recover(core, resources.services.acks, self.member.load_snapshot)
         self._recovery: Steps[Recovered] | None = Steps("recover", steps)
 
@@ -88,6 +89,7 @@ class ConsensusModuleAgent(Agent):
         self._duty_cycle.measure(now_ns)
         try:
             work = self._serve(epoch_ms)
+            work += self.core.log_agent.poll()
             work += self._service_adapter.poll()
             if self._recovery is not None:
                 return work + self._recover(self._recovery, now_ns)
@@ -178,6 +180,7 @@ class ConsensusModuleAgent(Agent):
         self.member.begin(recovered, self.machine, log_publisher, adapter, self._resources.consensus_publisher, self._inbox.append)
         self._effects.carry_out(self.machine.start(now_ns))
         self.member.set_state(ConsensusModuleState.ACTIVE)
+        self._consensus_adapter.begin(self._on_consensus_message)
         return 1
 
     def _take_part(self, now_ns: int) -> int:
@@ -202,7 +205,12 @@ class ConsensusModuleAgent(Agent):
             effects.carry_out(machine.handle(now_ns, given))
         return handled
 
-    def _on_consensus_message(self, message: Message | Request, image: Image) -> None:
+    def _on_service_word(self, word: Word, _image: Image) -> None:
+        # A service knows only what the log has: what the agent has told of that comes FIRST.
+        self.core.log_agent.poll()
+        self.member.on_service_word(word)
+
+    def _on_consensus_message(self, message: Message | Request, image: MessageImage) -> None:
         if isinstance(message, Message):
             self.core.events.message(message)
             self._inbox.append(message)

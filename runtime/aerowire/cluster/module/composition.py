@@ -1,4 +1,4 @@
-"""Puts a consensus module together: directory, mark file, files, counters, streams, archive, agent, from a context and ports.
+"""Puts a consensus module together: directory, mark file, files, counters, streams, archive, agents, from a context and ports.
 
 The command, the node and the simulator build the same graph with this one module. No step waits.
 """
@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from aerowire.agents.counting import CounterWhileOpen
 from aerowire.agents.error_recorder import ErrorRecorder
+from aerowire.agents.woken_idle import WokenIdleStrategy
 from aerowire.archive.client.aeron_archive import AeronArchive
 from aerowire.archive.control.retried_request import RetriedRequest
 from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.base.file_trees import make_directories
 from aerowire.base.version import VERSION
-from aerowire.cluster.consensus.messages import Message
+from aerowire.client.lending.lent_counter import LentCounter
+from aerowire.cluster.agents.agent_events import ClusterAgentEvents
+from aerowire.cluster.agents.log_agent import LogAgent
 from aerowire.cluster.files.mark_file import ClusterMarkDetails, ClusterMarkFile
 from aerowire.cluster.files.node_state import NodeStateFile
 from aerowire.cluster.files.recording_log import RecordingLog
@@ -24,12 +27,13 @@ from aerowire.cluster.module.agent import ConsensusModuleAgent
 from aerowire.cluster.module.cluster_clock import ClusterClock
 from aerowire.cluster.module.cluster_counters import ClusterIdCheck, CounterRequest
 from aerowire.cluster.module.cluster_events import ClusterEvents
-from aerowire.cluster.module.consensus_codec import Request, decode_message
+from aerowire.cluster.module.consensus_adapter import ConsensusAdapter
 from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
 from aerowire.cluster.module.core import ModuleCore
 from aerowire.cluster.module.duty_cycle import DutyCycle
 from aerowire.cluster.module.idle_sleeper import IdleSleeper
 from aerowire.cluster.module.log.archive_signals import ArchiveSignals
+from aerowire.cluster.module.log_agent_control import LogAgentControl
 from aerowire.cluster.module.message_reader import MessageReader
 from aerowire.cluster.module.node_services.service_acks import ServiceAcks
 from aerowire.cluster.module.node_services.service_codec import Word, decode_service_word
@@ -77,7 +81,7 @@ class ModuleFiles:
 class ModuleResources:
     """The streams of a consensus module, from its start to its end."""
 
-    consensus_adapter: MessageReader[Message | Request]
+    consensus_adapter: ConsensusAdapter
     service_adapter: MessageReader[Word]
     services: ServiceControl
     consensus_publisher: ConsensusPublisher
@@ -85,12 +89,14 @@ class ModuleResources:
 
 @dataclass(slots=True)
 class ModuleParts:
-    """A consensus module that is complete but not started. Invariant: `close()` comes after the agent has stopped."""
+    """A consensus module that is complete but not started. Invariant: `close()` comes after both agents have stopped."""
 
     agent: ConsensusModuleAgent
     files: ModuleFiles
     aeron: Aeron
     sleeper: IdleSleeper
+    log_agent: LogAgent
+    log_agent_idle: WokenIdleStrategy
 
     def close(self) -> None:
         """Close what is still open, tell the driver, and close the files."""
@@ -146,6 +152,8 @@ def build_module(
     archive_context = context.archive_context(aeron)
     archive_context.recording_signal_consumer, archive_context.error_handler = signals.on_signal, signals.on_error
     archive: AeronArchive = yield AeronArchive.async_connect(context=archive_context)
+    log_agent_idle = WokenIdleStrategy(context.new_idle_strategy())
+    log_agent = _new_log_agent(context, ports, counters, log_agent_idle)
     core = ModuleCore(
         context=context,
         ports=ports,
@@ -159,6 +167,7 @@ def build_module(
         client_errors=client_errors,
         events=_open_event_log(context, ports),
         cluster_clock=ClusterClock(ports.clock, context.time_unit),
+        log_agent=log_agent,
     )
     core.events.tell(ClusterEventCode.START, version=VERSION)
     resources = yield from _open_streams(core)
@@ -170,7 +179,7 @@ def build_module(
     sleeper = IdleSleeper(context.new_idle_strategy())
     agent = ConsensusModuleAgent(core, resources, files.mark_file, duty_cycle, invokers=invokers_of(context, aeron), sleeper=sleeper)
     files.mark_file.signal_ready(ports.clock.now_ms())
-    return ModuleParts(agent, files, aeron, sleeper)
+    return ModuleParts(agent, files, aeron, sleeper, log_agent.agent, log_agent_idle)
 
 
 def invokers_of(context: ConsensusModuleContext, aeron: Aeron) -> list[Invoker]:
@@ -183,15 +192,9 @@ def _open_streams(core: ModuleCore) -> Generator[Pending[Any] | None, Any, Modul
     """Add the streams to members and services. An endpoint that does not resolve yet is asked for again."""
     context, aeron = core.context, core.aeron
     channel = channels.with_endpoint(context.consensus_channel, context.member.consensus_endpoint)
-    consensus_adapter = MessageReader[Message | Request](decode_message)
-    retried = RetriedRequest(
-        lambda: aeron.async_add_subscription(
-            channel, context.consensus_stream_id, unavailable_image_handler=consensus_adapter.on_unavailable_image
-        )
-    )
+    retried = RetriedRequest(lambda: aeron.async_add_subscription(channel, context.consensus_stream_id))
     while (subscription := retried.poll(core.ports.clock.now_ms())) is None:
         yield None
-    consensus_adapter.open(subscription)
     service_adapter = MessageReader[Word](decode_service_word)
     service_adapter.open(
         (
@@ -214,11 +217,27 @@ def _open_streams(core: ModuleCore) -> Generator[Pending[Any] | None, Any, Modul
         if member is not context.member
     }
     return ModuleResources(
-        consensus_adapter,
+        ConsensusAdapter(core.log_agent, subscription),
         service_adapter,
         ServiceControl(core, ServiceProxy(publication), ServiceAcks(context.service_count)),
-        ConsensusPublisher(aeron, member_channels, context.consensus_stream_id, core.errors.warn),
+        ConsensusPublisher(aeron, core.log_agent, member_channels, context.consensus_stream_id, core.errors.warn),
     )
+
+
+def _new_log_agent(
+    context: ConsensusModuleContext, ports: Ports, counters: Mapping[CounterType, Counter], idle: WokenIdleStrategy
+) -> LogAgentControl:
+    events = ClusterAgentEvents()
+    agent = LogAgent(
+        events,
+        ports.clock,
+        LentCounter(counters[CounterType.CLUSTER_COMMIT_POSITION]),
+        member_id=context.cluster_member_id,
+        member_ids=[member.member_id for member in context.members],
+        time_unit=context.time_unit,
+        fragment_limit=context.ingress_fragment_limit,
+    )
+    return LogAgentControl(agent, events, wake=idle.wake)
 
 
 def _open_event_log(context: ConsensusModuleContext, ports: Ports) -> ClusterEvents:

@@ -1,6 +1,6 @@
 """The consensus module as an object: launched in this process, with a driver and an archive that run in it or elsewhere.
 
-It has a thread of its own, or the caller invokes it. Aeron: ConsensusModule.
+It has threads of its own, one of them without the interpreter lock, or the caller invokes it. Aeron: ConsensusModule.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STOP_TIMEOUT_S = 5.0
 class ConsensusModule:
     """A running consensus module. Close it, or use it as a context manager. From `launch` or `async_launch`.
 
-    Invariant: between construction and `close()` exactly one thread runs the agent: its own, or the invoker's caller.
+    Invariant: between construction and `close()` exactly one thread runs an agent: its own, or the invoker's caller.
     """
 
     Context = ConsensusModuleContext
@@ -56,6 +56,7 @@ class ConsensusModule:
             is_invoked=context.use_agent_invoker,
             on_error=agent.core.errors.record,
             thread_factory=context.thread_factory,
+            native=(parts.log_agent, parts.log_agent_idle),
         )
 
     @classmethod
@@ -93,7 +94,7 @@ class ConsensusModule:
 
     @property
     def agent(self) -> ConsensusModuleAgent:
-        """The agent, for tests and the simulator; it belongs to its own thread."""
+        """The agent in Python, for tests and the simulator; it belongs to its own thread."""
         return self._parts.agent
 
     @property
@@ -191,7 +192,7 @@ class ConsensusModuleLaunch(Steps[ConsensusModule]):
 
 
 class ConsensusModuleClose(Pending[None]):
-    """A consensus module that is being closed: the agent stops, leaves the log, then files and client are closed. It cannot be given up."""
+    """A consensus module that is being closed: its agents stop, it leaves the log, files and client are closed. It cannot be given up."""
 
     __slots__ = ("_client", "_host", "_parts")
 
@@ -205,7 +206,7 @@ class ConsensusModuleClose(Pending[None]):
     def _look(self) -> None:
         if self._client is None:
             try:
-                self._stop_agent()
+                self._stop_agents()
                 self._parts.close()
             except Exception as error:
                 self._parts.aeron.async_close().poll()
@@ -215,11 +216,11 @@ class ConsensusModuleClose(Pending[None]):
         if self._client.poll():
             self.complete(None)
 
-    def _stop_agent(self) -> None:
-        """Stop the thread, or the invoker. Raises DriverTimeoutError."""
+    def _stop_agents(self) -> None:
+        """Stop the threads, or the invoker. Raises DriverTimeoutError."""
         if not self._host.stop(_STOP_TIMEOUT_S):
             raise DriverTimeoutError(
-                "the thread of the consensus module did not stop",
+                "the threads of the consensus module did not stop",
                 where=self._parts.agent.core.context.cluster_path,
                 expected=f"an end within {_STOP_TIMEOUT_S} s",
                 actual=self._parts.agent.role_name,

@@ -1,4 +1,4 @@
-"""Publications to the other members, and what is sent on them. Aeron: ConsensusPublisher, ClusterMember.tryAddPublication.
+"""Publications to the other members, which the native log agent sends on. Aeron: ConsensusPublisher, ClusterMember.tryAddPublication.
 
 A publication that the driver refuses, or that has ended, is asked for again after a while: a member's name may resolve later.
 """
@@ -8,47 +8,89 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from aerowire.base.errors import AerowireError, PublicationClosedError
-from aerowire.client.publications.publication import CLOSED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
+from aerowire.base.errors import AerowireError
+from aerowire.client.lending.lent_publication import LentPublication
+from aerowire.client.publications.publication import CLOSED, MAX_POSITION_EXCEEDED
+from aerowire.cluster.agents.events import PublicationReturned
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from aerowire.client.aeron import Aeron
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.publications.publication import ExclusivePublication
+    from aerowire.cluster.module.log_agent_control import LogAgentControl
 
-_SEND_ATTEMPTS: Final = 3
 _RETRY_INTERVAL_NS: Final = 1_000_000_000
 _ENDED: Final = frozenset({CLOSED, MAX_POSITION_EXCEEDED})
 
 
 class ConsensusPublisher:
-    """One publication to each other member. The agent's thread."""
+    """One publication to each other member. The conductor's thread.
 
-    def __init__(self, aeron: Aeron, channels: Mapping[int, str], stream_id: int, on_error: Callable[[str], object]) -> None:
+    That a message is lost is told at a later time than it was sent: a sender that tries again at once would not let the time go on, where
+    it is virtual.
+    """
+
+    def __init__(
+        self,
+        aeron: Aeron,
+        log_agent: LogAgentControl,
+        channels: Mapping[int, str],
+        stream_id: int,
+        on_error: Callable[[str], object],
+    ) -> None:
         """`channels` are those of the other members, by member id; `on_error` is called with the reason why one has no publication."""
+        self._log_agent = log_agent
         self._members = {member_id: _MemberPublication(aeron, channel, stream_id) for member_id, channel in channels.items()}
         self._on_error = on_error
+        self._lost: list[tuple[int, Callable[[bool], object]]] = []
+        self._now_ns = 0
+        log_agent.listen(PublicationReturned, self._on_returned)
 
     def poll(self, now_ns: int) -> int:
-        """Proceed with publications that are missing; return how many were added."""
+        """Tell which messages are lost, and proceed with publications that are missing; return how many were added."""
+        self._now_ns = now_ns
+        lost, self._lost = self._lost, []
+        for lost_ns, on_sent in lost:
+            if lost_ns < now_ns:
+                on_sent(False)
+            else:
+                self._lost.append((lost_ns, on_sent))
         added = 0
         for member_id, member in self._members.items():
             if member.publication is None:
                 try:
-                    added += member.poll(now_ns)
+                    if member.poll(now_ns):
+                        added += 1
+                        self._log_agent.proxy.set_publication(member_id, member.lend())
                 except AerowireError as error:
                     self._on_error(f"failed to add consensus publication for member: {member_id} - {error.what}: {error.actual}")
         return added
 
-    def send(self, member_id: int, message: bytes, now_ns: int) -> bool:
-        """Send an encoded message to a member; return whether there was a connection and room."""
-        member = self._members.get(member_id)
-        return member is not None and member.send(message, now_ns)
+    def send(self, member_id: int, message: Buffer, on_sent: Callable[[bool], object] | None = None) -> None:
+        """Send an encoded message to a member; `on_sent` is called later with whether there was a connection and room."""
+
+        def on_result(position: int) -> None:
+            member = self._members.get(member_id)
+            if member is not None and position in _ENDED:
+                member.close()
+            if on_sent is not None and position > 0:
+                on_sent(True)
+            elif on_sent is not None:
+                self._lost.append((self._now_ns, on_sent))
+
+        self._log_agent.send(member_id, message, on_result)
 
     def close(self) -> None:
-        """Close the publications."""
+        """Close the publications, which recalls them."""
         for member in self._members.values():
             member.close()
+
+    def _on_returned(self, event: PublicationReturned) -> None:
+        for member in self._members.values():
+            if member.loan is event.publication:
+                member.on_returned()
 
 
 class _MemberPublication:
@@ -61,6 +103,7 @@ class _MemberPublication:
         self._pending: Pending[ExclusivePublication] | None = None
         self._retry_ns: int | None = None
         self.publication: ExclusivePublication | None = None
+        self.loan: LentPublication | None = None
 
     def poll(self, now_ns: int) -> bool:
         """Ask for the publication, or look for the answer. Raises what the driver refused it with."""
@@ -75,28 +118,21 @@ class _MemberPublication:
         self.publication = pending.result()
         return True
 
-    def send(self, message: bytes, now_ns: int) -> bool:
-        """Send a message, unless the publication is missing, not connected, or pushed back."""
-        if self.publication is None:
-            return False
-        for _ in range(_SEND_ATTEMPTS):
-            try:
-                result = self.publication.offer(message)
-            except PublicationClosedError:
-                result = CLOSED
-            if result > 0:
-                return True
-            if result in _ENDED:
-                self.publication.close()
-                self.publication, self._retry_ns = None, now_ns + _RETRY_INTERVAL_NS
-                return False
-            if result == NOT_CONNECTED:
-                return False
-        return False
+    def lend(self) -> LentPublication:
+        """Return the loan of the publication, which is there."""
+        assert self.publication is not None
+        self.loan = LentPublication(self.publication)
+        return self.loan
+
+    def on_returned(self) -> None:
+        """Give up a publication that the agent has given back: it has ended. Another one is asked for."""
+        self.close()
+        self.publication = self.loan = None
 
     def close(self) -> None:
         """Close the publication, or give up adding it."""
         if self._pending is not None:
             self._pending.abandon()
+            self._pending = None
         if self.publication is not None:
             self.publication.close()

@@ -116,8 +116,8 @@ class ConsensusModuleContext:
         """`aeron_dir` is the driver's directory, `archive` has the options of the client of the node's own archive.
 
         With `use_agent_invoker` the caller runs the consensus module, which runs the `media_driver_invoker` too if there is one.
-        `authenticator` and `authorisation` are used in place of those that options name. `thread_factory(target, name)` returns the
-        thread, not started, of a consensus module that has one. `termination_hook` is called once it has ended by itself. `app_version` is
+        `authenticator` and `authorisation` are used in place of those that options name. `thread_factory(target, name)` returns a
+        thread, not started, of a consensus module that has some. `termination_hook` is called once it has ended by itself. `app_version` is
         that of the services; `app_version_validator` decides, of it and another one, whether the log of one is understood by the other.
         """
         if aeron_dir is not None and not isinstance(aeron_dir, str | os.PathLike):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.cluster_events import ClusterEvents
     from aerowire.cluster.module.context import ConsensusModuleContext
     from aerowire.cluster.module.log.archive_signals import ArchiveSignals
+    from aerowire.cluster.module.log_agent_control import LogAgentControl
     from aerowire.codecs.tables.counters import CounterType
     from aerowire.system.ports import Ports
 
@@ -40,6 +41,7 @@ class ModuleCore:
     client_errors: ClientErrors
     events: ClusterEvents
     cluster_clock: ClusterClock
+    log_agent: LogAgentControl
 
     def set_counter(self, kind: CounterType, value: int) -> None:
         """Set a counter, which may have gone with the client."""

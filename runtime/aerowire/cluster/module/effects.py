@@ -231,10 +231,13 @@ class Effects:
     # Messages, states
 
     def _send(self, effect: effects.Send) -> None:
-        core = self._core
-        data = encode_message(effect.message, core.cluster_clock.time())
-        if not self._consensus_publisher.send(effect.member_id, data, core.ports.clock.now_ns()):
-            self._give(inputs.SendFailed(effect.member_id, effect.message))
+        data = encode_message(effect.message, self._core.cluster_clock.time())
+
+        def on_sent(is_sent: bool) -> None:
+            if not is_sent:
+                self._give(inputs.SendFailed(effect.member_id, effect.message))
+
+        self._consensus_publisher.send(effect.member_id, data, on_sent)
 
     def _change_role(self, effect: effects.ChangeRole) -> None:
         self._is_leader = effect.role is ClusterRole.LEADER

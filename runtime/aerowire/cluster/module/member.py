@@ -33,6 +33,7 @@ from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
     from aerowire.client.subscriptions.image import Image
+    from aerowire.cluster.agents.message_image import MessageImage
     from aerowire.cluster.consensus.effects import ChangeState, ElectionComplete
     from aerowire.cluster.consensus.machine import ConsensusMachine
     from aerowire.cluster.files.snapshot_sets import Snapshot
@@ -254,7 +255,7 @@ class Member:
 
     def _send_to_leader(self, message: bytes) -> None:
         if self.consensus_publisher is not None:
-            self.consensus_publisher.send(self.leader_member_id, message, self.core.ports.clock.now_ns())
+            self.consensus_publisher.send(self.leader_member_id, message)
 
     # The log
 
@@ -367,7 +368,7 @@ class Member:
         if ack.leadership_term_id == self.leadership_term_id and self.role is ClusterRole.LEADER:
             self._actions.on_termination_ack(ack.member_id, ack.log_position)
 
-    def on_consensus_request(self, request: BackupRecord | ChallengeResponse, image: Image) -> None:
+    def on_consensus_request(self, request: BackupRecord | ChallengeResponse, image: MessageImage) -> None:
         """Take a request of a backup or a standby node, or an answer to a challenge that a follower passes on."""
         if isinstance(request, ChallengeResponse):
             self._sessions.give(
@@ -376,7 +377,7 @@ class Member:
                 )
             )
             return
-        source = session_inputs.IngressImage(image.correlation_id, image.source_identity, image.session_id)
+        source = session_inputs.IngressImage(image.image_id, image.source_identity, image.loan.session_id)
         asked = backup_request_of(request, source)
         channel = None if asked is None else self._ingress.response_channel(asked.response_channel)
         if asked is not None and channel is not None:

@@ -7,6 +7,7 @@ taken when all services have acknowledged theirs at the action's position.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aerowire.archive.client.steps import Steps
@@ -292,8 +293,12 @@ class MemberActions:
         self._termination = ClusterTermination(followers, now_ns + core.context.termination_timeout_ns)
         message = encode_message(TerminationPosition(member.leadership_term_id, position), 0)
         for member_id in followers:
-            if member.consensus_publisher is None or not member.consensus_publisher.send(member_id, message, now_ns):
-                core.errors.warn(f"failed to send termination position to member={member_id}")
+            if member.consensus_publisher is not None:
+                member.consensus_publisher.send(member_id, message, partial(self._on_termination_position_sent, member_id))
+
+    def _on_termination_position_sent(self, member_id: int, is_sent: bool) -> None:
+        if not is_sent:
+            self._core.errors.warn(f"failed to send termination position to member={member_id}")
 
     def _terminate_services(self) -> None:
         member = self._member
@@ -325,10 +330,11 @@ class MemberActions:
             ack = TerminationAck(
                 leadership_term_id=member.leadership_term_id, log_position=log_position, member_id=core.context.cluster_member_id
             )
-            member.consensus_publisher.send(member.leader_member_id, ack.encode(), core.ports.clock.now_ns())
+            # The member ends once it has left: the publication is closed then.
+            member.consensus_publisher.send(member.leader_member_id, ack.encode(), lambda _: self._terminate(log_position))
         else:
             core.errors.record("termination ack not sent - different leadership term to request")
-        self._terminate(log_position)
+            self._terminate(log_position)
 
     def _terminate(self, log_position: int) -> None:
         self._core.recording_log.commit_log_position(self._member.leadership_term_id, log_position)
