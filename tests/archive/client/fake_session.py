@@ -8,6 +8,7 @@ from typing import Any
 from aerowire.archive import AeronArchive, ArchiveClientContext
 from aerowire.archive.client.async_connect import Connected
 from aerowire.archive.client.control_session import ControlSession
+from aerowire.base.errors import MessageTooLongError
 from aerowire.codecs.flyweights.archive.enums import ControlResponseCode
 from aerowire.codecs.flyweights.archive.messages.control_response import ControlResponse
 from aerowire.system.clock import ManualClock
@@ -26,10 +27,13 @@ class FakePublication:
     def __init__(self) -> None:
         self.sent: list[bytes] = []
         self.results: list[int] = []
+        self.max_message_length = 8192
         self.is_connected = True
         self.is_closed = False
 
     def offer(self, message: bytes) -> int:
+        if len(message) > self.max_message_length:
+            raise MessageTooLongError("message is too long", expected=f"0 to {self.max_message_length} bytes", actual=len(message))
         result = self.results.pop(0) if self.results else 1
         if result > 0:
             self.sent.append(message)

@@ -6,7 +6,14 @@ import pytest
 
 from aerowire.archive import ArchiveErrorCode, RecordingDescriptor, RecordingSignal, RecordingSignalEvent, SessionState
 from aerowire.archive.client import control_session
-from aerowire.base.errors import AerowireError, ArchiveConnectionError, ArchiveError, ArchiveTimeoutError, ClosedError
+from aerowire.base.errors import (
+    AerowireError,
+    ArchiveConnectionError,
+    ArchiveError,
+    ArchiveTimeoutError,
+    ClosedError,
+    MessageTooLongError,
+)
 from aerowire.base.idle import SleepingMillisIdleStrategy
 from aerowire.client import ADMIN_ACTION, BACK_PRESSURED, CLOSED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
 from aerowire.codecs.flyweights.archive.enums import ControlResponseCode
@@ -236,6 +243,17 @@ def test_a_request_waits_for_room_until_its_time_is_over() -> None:
     assert pending.poll()
     with pytest.raises(ArchiveTimeoutError, match="expected an answer within 2 s; got no room in the control publication to send it"):
         pending.result()
+
+
+def test_a_request_that_is_too_long_fails_and_those_behind_it_are_sent() -> None:
+    fake = FakeArchive()
+    fake.publication.max_message_length = 100
+    long, short = fake.client.async_start_replay(1, "aeron:ipc?alias=" + "x" * 100, 7), fake.client.async_get_start_position(1)
+    with pytest.raises(MessageTooLongError, match="expected 0 to 100 bytes"):
+        long.result()
+    fake.answer(64, correlation_id=short.correlation_id)
+    assert short.poll()
+    assert (short.result(), len(fake.sent), fake.session.requests_in_flight) == (64, 1, 0)
 
 
 @pytest.mark.parametrize("result", [CLOSED, NOT_CONNECTED, MAX_POSITION_EXCEEDED])

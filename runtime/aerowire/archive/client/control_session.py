@@ -17,7 +17,14 @@ from aerowire.archive.client.parameters import NULL_VALUE
 from aerowire.archive.client.requests import ArchiveRequest, Ticket, unrequested
 from aerowire.archive.client.steps import Steps
 from aerowire.archive.client.waiting import run_invokers, wait_for_result
-from aerowire.base.errors import AerowireError, ArchiveConnectionError, ArchiveError, ArchiveTimeoutError, ClosedError
+from aerowire.base.errors import (
+    AerowireError,
+    ArchiveConnectionError,
+    ArchiveError,
+    ArchiveTimeoutError,
+    ClosedError,
+    MessageTooLongError,
+)
 from aerowire.client.handles.waiting import Pending
 from aerowire.codecs.flyweights.archive.enums import ControlResponseCode
 from aerowire.codecs.flyweights.archive.messages import challenge as challenges
@@ -312,7 +319,7 @@ class ControlSession:
         return True
 
     def _send(self) -> None:
-        """Send what waits for room, in order; a request that has found none too often fails."""
+        """Send what waits for room, in order; a request that has found none too often fails, and so does one that is too long."""
         while self._unsent:
             unsent = self._unsent[0]
             request = unsent.request
@@ -321,6 +328,8 @@ class ControlSession:
                     is_sent = unsent.proxy.offer(unsent.message)
                 except ArchiveConnectionError as error:
                     self._fail(request, self._not_sent(request, error))
+                except MessageTooLongError as error:
+                    self._fail(request, error)
                 else:
                     if not is_sent:
                         if not unsent.is_given_up():
