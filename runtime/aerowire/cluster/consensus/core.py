@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from aerowire.cluster.consensus.options import ConsensusOptions
     from aerowire.cluster.consensus.term_table import TermTable
 
-# A term that far ahead is not believed: terms count elections, and recording.log has an entry for each.
-TERM_GAP_MAX = 1 << 20
+# A term that far ahead of the log's is not believed: terms count elections, and recording.log has an entry for each of them. It takes twice
+# as many that are missing (files.recording_log), so that elections in vain behind a term that was believed leave one that can be stored.
+TERM_GAP_MAX = 1 << 16
 Then = Callable[[], None]
 
 
@@ -152,7 +153,7 @@ class ConsensusCore:
         if not isinstance(message, StopCatchup | TerminationPosition) and self.find(sender_id) is None:
             return False
         term_id = message.candidate_term_id if isinstance(message, RequestVote | Vote) else message.leadership_term_id
-        return term_id <= max(self.candidate_term_id, self.leadership_term_id) + TERM_GAP_MAX
+        return term_id <= self.log_leadership_term_id + TERM_GAP_MAX
 
     def store_candidate_term(self, candidate_term_id: int, then: Then) -> None:
         """Store a candidate term BEFORE anything that names it is sent (Raft: votedFor and currentTerm are persistent)."""
