@@ -18,10 +18,11 @@ from aerowire.client import Aeron, ExclusivePublication, FragmentAssembler
 from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive import ControlResponseCode
 from aerowire.codecs.tables.errors import ErrorCode
-from tests.soak.archives.hostile_requests import IPC, HostileRequests
+from tests.soak.archives.hostile_requests import HostileRequests
 from tests.soak.archives.node import ArchiveNode, start_node
 from tests.soak.bars import Part, Size
 from tests.soak.footprint import anonymous_bytes
+from tests.support.hostile_values import IPC
 from tests.support.processes import open_workshop
 from tests.support.waiting import wait_until
 

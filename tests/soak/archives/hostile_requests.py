@@ -13,52 +13,14 @@ from aerowire.archive.control.request_routes import ROUTES
 from aerowire.archive.protocol_version import PROTOCOL_VERSION
 from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive.header import HEADER
+from tests.support.hostile_values import CHANNELS, INT32S, INT64S, IPC, LENGTHS, damaged
 
-INT32S = (0, 1, -1, -2, 10, 1001, 64, 65535, 65536, 2**31 - 1, -(2**31))
-INT64S = (*INT32S, 32, 4096, 2**31, 2**32, 2**47, 2**62, 2**63 - 32, 2**63 - 1, -(2**63))
-COUNTS = (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7FFFFFF0, 65536, 1)
-LENGTHS = (0, 1, 100, 4000, 5000, 60_000)
-IPC = "aeron:ipc?term-length=64k"
-# Each of these a client may write; some are channels of a driver, some would be paths, some are none.
-CHANNELS = (
-    IPC,
-    "aeron:ipc",
-    "",
-    "aeron:",
-    "nonsense",
-    "aeron-spy:aeron:ipc",
-    "aeron:ipc?" + "|".join(f"k{number}=v{number}" for number in range(300)),
-    "aeron:ipc?alias=" + "a" * 3800,
-    "aeron:ipc?alias=" + "a" * 4070,
-    "aeron:ipc?alias=../../../../tmp/escaped",
-    "aeron:ipc?alias=/etc/passwd\0.rec",
-    "aeron:ipc?alias=one\ntwo\rthree\x1b[2J",
-    "aeron:ipc?alias={recording_id}%s%n",
-    "aeron:ipc?alias=caf\udce9",
-    "aeron:ipc?session-id=2147483647|term-id=-2147483648|init-term-id=2147483647|term-offset=65504|term-length=64k",
-    "aeron:ipc?term-length=64k|mtu=8192|init-term-id=0|term-id=2147483647|term-offset=0",
-    "aeron:ipc?term-length=2147483648",
-    "aeron:ipc?mtu=31",
-    "aeron:ipc?linger=9223372036854775807ns|eos=perhaps|sparse=2|ttl=999999999999|gtag=-9|fc=min,g:9223372036854775807/1,t:1ns",
-    "aeron:ipc?tags=-1,18446744073709551616|stream-id=99999999999",
-    "aeron:ipc?so-rcvbuf=16e|rcv-wnd=-1|so-sndbuf=2g",
-    "aeron:udp",
-    "aeron:udp?endpoint=127.0.0.1:0",
-    "aeron:udp?endpoint=127.0.0.1:99999",
-    "aeron:udp?endpoint=224.20.30.39:40456|interface=127.0.0.1|ttl=0",
-    "aeron:udp?endpoint=no.such.host.invalid:1",
-    "aeron:udp?control-mode=response|control=127.0.0.1:0",
-    "aeron:udp?control-mode=response|control=127.0.0.1:0|response-correlation-id=9223372036854775807",
-    "aeron:udp?control-mode=manual",
-    "aeron:udp?endpoint=127.0.0.1:1|endpoint=127.0.0.1:2",
-    "aeron:udp?endpoint=[::1]:0|control=[::ffff:127.0.0.1]:0|control-mode=dynamic",
-    "aeron:udp?" + "endpoint=" * 400,
-)
 # Requests about everything, which a session may make, and by which all other clients would be touched.
 _ABOUT_ALL = {"StopAllReplaysRequest"}
 # Ids that the archive and its driver give out: a small one may be that of another client, whose recording it would stop.
 _IDS_OF_OTHERS = {"subscription_id", "replay_session_id", "replication_id"}
 ID_MIN = 1 << 31
+_SCHEMA_ID = archive.AuthConnectRequestDecoder.SBE_SCHEMA_ID
 _MESSAGES = [route.message for route in ROUTES.values()]
 _HINTS = {message: typing.get_type_hints(message) for message in _MESSAGES}
 
@@ -93,27 +55,12 @@ class HostileRequests:
     def message(self) -> bytes:
         """Return a message that is damaged somewhere, or is none at all."""
         dice = self.dice
-        data = bytearray(self.request())
-        kind = dice.randrange(7)
-        if kind == 0:
-            return dice.randbytes(dice.randrange(200))
-        if kind == 1:
-            del data[dice.randrange(len(data)) :]
-        elif kind == 2:
-            data += dice.randbytes(dice.choice((1, 7, 300)))
-        elif kind == 3:
-            struct.pack_into(
-                "<H", data, 2 * dice.randrange(4), dice.choice((0, 1, 3, 16, 20, 58, 99, 100, 111, 65535, dice.randrange(1 << 16)))
-            )
-        elif kind == 4:  # the length of its first text, where it has one
-            text = HEADER.size + HEADER.unpack(memoryview(data), 0)[0]
-            data[text : text + 4] = struct.pack("<I", dice.choice(COUNTS))[: len(data) - text]
-        elif kind == 5:  # of a session that is not its own, or of none
-            struct.pack_into("<q", data, HEADER.size, dice.choice((0, -1, 2**63 - 1, dice.getrandbits(40))))
-        else:
-            struct.pack_into("<HHHH", data, 0, dice.randrange(1 << 16), dice.randrange(120), 101, dice.randrange(20))
-            del data[HEADER.size + dice.randrange(8) :]
-        return bytes(data)
+        data = self.request()
+        if dice.randrange(7) > 0:
+            return damaged(dice, data, _SCHEMA_ID)
+        changed = bytearray(data)  # of a session that is not its own, or of none
+        struct.pack_into("<q", changed, HEADER.size, dice.choice((0, -1, 2**63 - 1, dice.getrandbits(40))))
+        return bytes(changed)
 
     def _connect(self, response_stream_id: int, version: int, channel: str) -> bytes:
         return archive.AuthConnectRequest(
