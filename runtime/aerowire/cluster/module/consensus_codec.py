@@ -43,6 +43,8 @@ _RECORDS: Final[Mapping[type, Any]] = {
     messages.TerminationPosition: TerminationPosition,
 }
 _KINDS: Final[Mapping[type, Any]] = {record: kind for kind, record in _RECORDS.items()}
+# No endpoint that a name service knows is that long, and a channel with one has to fit into the archive's stream of requests.
+ENDPOINT_LENGTH_MAX: Final = 1024
 _BOOLEANS: Final = frozenset({"vote", "is_startup"})
 # The values of fields that an older peer does not send.
 _ABSENT: Final[Mapping[str, object]] = {"flags": messages.APPEND_POSITION_FLAG_NONE, "app_version": 0, "commit_position": NULL_POSITION}
@@ -86,4 +88,4 @@ def _value_of(decoded: Any, kind: Any) -> messages.Message | None:
 
 def _is_endpoint(text: str) -> bool:
     """Return whether a text is an endpoint as far as that it ends neither a parameter of a channel nor the channel."""
-    return len(text) > 0 and text.isascii() and text.isprintable() and not set(text) & set("|?= ") and ":" in text
+    return len(text) <= ENDPOINT_LENGTH_MAX and text.isascii() and text.isprintable() and not set(text) & set("|?= ") and ":" in text

@@ -9,7 +9,7 @@ from dataclasses import replace
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from aerowire.base.errors import AerowireError
+from aerowire.base.errors import AerowireError, MessageTooLongError
 from aerowire.client.subscriptions.actions import Action
 from aerowire.client.subscriptions.controlled_assembler import ControlledFragmentAssembler
 from aerowire.cluster.module import channels
@@ -131,7 +131,12 @@ class IngressAdapter:
             return Action.CONTINUE
         core = self._core
         head = SessionMessageHeader(leadership_term_id=term_id, cluster_session_id=cluster_session_id, timestamp=core.cluster_clock.time())
-        if publisher.offer(head.encode(), message) is None:
+        try:
+            position = publisher.offer(head.encode(), message)
+        except MessageTooLongError:  # the log's terms are shorter than those of the client's publication
+            self.dropped += 1
+            return Action.CONTINUE
+        if position is None:
             return Action.ABORT
         self._sessions.give(SessionActive(cluster_session_id, core.ports.clock.now_ns(), header.image.correlation_id))
         return Action.CONTINUE
