@@ -308,13 +308,6 @@ class Effects:
             on_progress=self._on_replicated,
         )
         self._recording.adopt(replicated.recording_id, replicated.position)
-        self._core.events.tell(
-            ClusterEventCode.REPLICATION_ENDED,
-            purpose="ELECTION",
-            src_recording_id=effect.leader_recording_id,
-            dst_recording_id=replicated.recording_id,
-            position=replicated.position,
-        )
         return replicated
 
     def _on_replicated(self, progress: inputs.LogReplicated) -> None:

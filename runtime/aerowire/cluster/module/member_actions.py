@@ -6,7 +6,7 @@ taken when all services have acknowledged theirs at the action's position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from aerowire.cluster.module.consensus_codec import encode_message
 from aerowire.cluster.module.node_services.service_acks import FAILED_ID
 from aerowire.cluster.module.recording_log_validator import validate_recording_log
 from aerowire.cluster.module.snapshot_taker import take_snapshot
+from aerowire.cluster.module.standby_snapshot_replicator import replicate_standby_snapshots
 from aerowire.cluster.module.termination import ClusterTermination
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.cluster.enums import ClusterAction
@@ -27,6 +28,7 @@ from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
     from aerowire.client.handles.waiting import Pending
+    from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.log.log_publisher import Appended
     from aerowire.cluster.module.member import Member
     from aerowire.cluster.module.node_services.service_acks import Ack
@@ -35,6 +37,11 @@ if TYPE_CHECKING:
 _FLAGS_DEFAULT = 0
 _FLAGS_STANDBY_SNAPSHOT = 1
 _CONSENSUS_MODULE = -1
+# What the toggle of a node asks for, as steps of its consensus module.
+_NODE_ACTIONS: Mapping[int, tuple[str, Callable[[ModuleCore], Generator[Pending[Any] | None, Any, None]]]] = {
+    NodeControlToggle.REPLICATE_STANDBY_SNAPSHOT: ("replicate standby snapshots", replicate_standby_snapshots),
+    NodeControlToggle.VALIDATE_RECORDING_LOG: ("validate recording.log", validate_recording_log),
+}
 
 
 class MemberActions:
@@ -50,7 +57,7 @@ class MemberActions:
         self._core = member.core
         self.is_appending = False
         self._taking: Steps[None] | None = None
-        self._validating: Steps[None] | None = None
+        self._node_actions: dict[int, Steps[None]] = {}
         self._snapshot_begun_ns = 0
         self._termination: ClusterTermination | None = None
         self._termination_position = NULL_POSITION
@@ -65,10 +72,11 @@ class MemberActions:
             taking, self._taking = self._taking, None
             self._end_snapshot(taking)
             work += 1
-        if self._validating is not None and self._validating.poll():
-            validating, self._validating = self._validating, None
-            self._note_failure(validating)
-            work += 1
+        for toggle, steps in tuple(self._node_actions.items()):
+            if steps.poll():
+                del self._node_actions[toggle]
+                self._note_failure(steps)
+                work += 1
         return work + self._follow_termination()
 
     def tick(self, now_ns: int) -> None:
@@ -89,7 +97,7 @@ class MemberActions:
 
     def close(self) -> None:
         """Give up what is under way."""
-        for steps in (self._taking, self._validating):
+        for steps in (self._taking, *self._node_actions.values()):
             if steps is not None:
                 steps.abandon()
 
@@ -118,11 +126,13 @@ class MemberActions:
             self.on_service_acks()
 
     def _obey_node_toggle(self) -> None:
+        """Begin what the toggle of the node asks for, unless that is under way, and take the toggle back."""
         toggle = self._core.counter_value(CounterType.NODE_CONTROL_TOGGLE)
-        if toggle == NodeControlToggle.VALIDATE_RECORDING_LOG and self._validating is None:
-            self._validating = Steps("validate recording.log", validate_recording_log(self._core))
-        elif toggle != NodeControlToggle.REPLICATE_STANDBY_SNAPSHOT:
+        if toggle not in _NODE_ACTIONS:
             return
+        if toggle not in self._node_actions:
+            what, begin = _NODE_ACTIONS[toggle]
+            self._node_actions[toggle] = Steps(what, begin(self._core))
         self._core.set_counter(CounterType.NODE_CONTROL_TOGGLE, NodeControlToggle.NEUTRAL)
 
     def _append(self, action: ClusterAction, on_appended: Callable[[int], object], flags: int = _FLAGS_DEFAULT) -> None:

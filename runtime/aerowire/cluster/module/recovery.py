@@ -18,6 +18,7 @@ from aerowire.cluster.module import channels
 from aerowire.cluster.module.cluster_counters import async_add_recovery_state
 from aerowire.cluster.module.log.log_replay import await_image
 from aerowire.cluster.module.node_services.service_acks import FAILED_ID
+from aerowire.cluster.module.standby_snapshot_replicator import replicate_standby_snapshots
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.tables.counters import CounterType
 
@@ -51,6 +52,10 @@ def recover(core: ModuleCore, acks: ServiceAcks, load_snapshot: LoadSnapshot) ->
     recording_id = log.find_last_term_recording_id()
     if recording_id != NULL_VALUE:
         yield core.archive.async_try_stop_recording_by_identity(recording_id)
+    try:
+        yield from replicate_standby_snapshots(core)
+    except ConsensusModuleError as error:  # the node's own snapshots are enough
+        core.errors.record(error)
     extent = yield from _stopped_extent(core, log.recording_of_plan())
     if extent is not None:
         _end_terms_at(core, extent.stop_position)
