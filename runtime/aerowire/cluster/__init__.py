@@ -29,26 +29,34 @@ if TYPE_CHECKING:
     from aerowire.cluster.client.async_connect import AsyncConnect, ConnectState
     from aerowire.cluster.client.client_state import ClusterState
     from aerowire.cluster.client.context import ClusterClientContext
-    from aerowire.cluster.client.listeners import ControlledEgressListener, EgressListener, EventListener, ExtensionMessage
+    from aerowire.cluster.client.listeners import ControlledEgressListener, EgressListener, EventListener
     from aerowire.cluster.client.reconnecting_cluster import ReconnectingCluster, ReconnectState
     from aerowire.cluster.client.requests_in_flight import InDoubt
     from aerowire.cluster.client.session_ingress import SESSION_HEADER_LENGTH, IngressSessionDecorator
     from aerowire.cluster.module.consensus_module import ConsensusModule
     from aerowire.cluster.module.context import ConsensusModuleContext
+    from aerowire.cluster.module.extension.consensus_module_control import ClusterClientSession, ConsensusModuleControl, ExtensionLog
+    from aerowire.cluster.module.extension.consensus_module_extension import ConsensusControlState, ConsensusModuleExtension
+    from aerowire.cluster.sessions.extension_message import ExtensionMessage
 
 __all__ = [
     "SESSION_HEADER_LENGTH",
     "AeronCluster",
     "AsyncConnect",
     "ClusterClientContext",
+    "ClusterClientSession",
     "ClusterState",
     "ConnectState",
+    "ConsensusControlState",
     "ConsensusModule",
     "ConsensusModuleContext",
+    "ConsensusModuleControl",
+    "ConsensusModuleExtension",
     "ControlledEgressListener",
     "CredentialsSupplier",
     "EgressListener",
     "EventListener",
+    "ExtensionLog",
     "ExtensionMessage",
     "FixedCredentials",
     "InDoubt",
@@ -63,12 +71,15 @@ _MODULES = {
     "aerowire.cluster.client.async_connect": ("AsyncConnect", "ConnectState"),
     "aerowire.cluster.client.client_state": ("ClusterState",),
     "aerowire.cluster.client.context": ("ClusterClientContext",),
-    "aerowire.cluster.client.listeners": ("ControlledEgressListener", "EgressListener", "EventListener", "ExtensionMessage"),
+    "aerowire.cluster.client.listeners": ("ControlledEgressListener", "EgressListener", "EventListener"),
     "aerowire.cluster.client.reconnecting_cluster": ("ReconnectState", "ReconnectingCluster"),
     "aerowire.cluster.client.requests_in_flight": ("InDoubt",),
     "aerowire.cluster.client.session_ingress": ("SESSION_HEADER_LENGTH", "IngressSessionDecorator"),
     "aerowire.cluster.module.consensus_module": ("ConsensusModule",),
     "aerowire.cluster.module.context": ("ConsensusModuleContext",),
+    "aerowire.cluster.module.extension.consensus_module_control": ("ClusterClientSession", "ConsensusModuleControl", "ExtensionLog"),
+    "aerowire.cluster.module.extension.consensus_module_extension": ("ConsensusControlState", "ConsensusModuleExtension"),
+    "aerowire.cluster.sessions.extension_message": ("ExtensionMessage",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -30,7 +30,7 @@ OPTIONS: dict[str, Any] = {
 
 
 class Node:
-    """One member and what it stands on. `start` and `stop` begin and end its consensus module and its service."""
+    """One member and what it stands on. `start` and `stop` begin and end its consensus module and its service, if it has one."""
 
     def __init__(self, directory: Path, members: str, member_id: int, archive_endpoint: str, **options: Any) -> None:
         self.member_id = member_id
@@ -67,12 +67,16 @@ class Node:
         if self._launching is not None and self._launching.poll():
             launching, self._launching = self._launching, None
             self.module = launching.result()
-            aeron = Aeron.connect(self.driver.aeron_dir, use_conductor_agent_invoker=True, driver_agent_invoker=self.driver.invoker)
-            self.service = ScriptedService(aeron)
+            if self.module.context.service_count:
+                self.service = ScriptedService(self.connect())
         if self.module is not None and not self.module.is_closed:
             self.module.invoker.invoke()
         if self.service is not None:
             self.service.work()
+
+    def connect(self) -> Aeron:
+        """Connect a client without threads to the driver."""
+        return Aeron.connect(self.driver.aeron_dir, use_conductor_agent_invoker=True, driver_agent_invoker=self.driver.invoker)
 
     def stop(self) -> None:
         """End the consensus module and its service."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from aerowire.cluster.sessions import inputs
 from aerowire.cluster.sessions.effects import AppendSessionClose, AppendSessionOpen, BackupResponse, Effect, OpenResponse, Send
+from aerowire.cluster.sessions.extension_message import ExtensionMessage
 from aerowire.cluster.sessions.inputs import IngressImage, Input
-from aerowire.cluster.sessions.request_codec import ExtensionMessage, decode_ingress
+from aerowire.cluster.sessions.request_codec import decode_ingress
 from aerowire.cluster.sessions.session_manager import SessionManager
 from aerowire.cluster.sessions.session_options import SessionOptions
 from aerowire.codecs.tables.counters import CounterType, format_label

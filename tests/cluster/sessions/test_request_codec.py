@@ -9,8 +9,9 @@ import pytest
 from aerowire.cluster.sessions import inputs
 from aerowire.cluster.sessions.authorisation import ALLOW_BACKUP_AND_STANDBY
 from aerowire.cluster.sessions.cluster_session import SessionAction
+from aerowire.cluster.sessions.extension_message import ExtensionMessage
 from aerowire.cluster.sessions.inputs import IngressImage
-from aerowire.cluster.sessions.request_codec import BackupRecord, ExtensionMessage, backup_request_of, decode_ingress
+from aerowire.cluster.sessions.request_codec import BackupRecord, backup_request_of, decode_ingress
 from aerowire.cluster.sessions.session_options import PROTOCOL_VERSION
 from aerowire.codecs.flyweights.cluster.enums import AdminRequestType
 from aerowire.codecs.flyweights.cluster.messages.admin_request import AdminRequest
@@ -70,7 +71,7 @@ def test_a_client_of_an_older_version_tells_less() -> None:
 
 def test_a_message_of_another_schema_is_for_the_extension() -> None:
     message = CONNECT[:4] + (950).to_bytes(2, "little") + CONNECT[6:]
-    assert decode_ingress(message, IMAGE) == ExtensionMessage(950, 3, 16, 17, message)
+    assert decode_ingress(message, IMAGE) == ExtensionMessage(950, 3, 17, 16, message[8:])
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from aerowire.base import arguments
 from aerowire.base.errors import ConfigurationError
+from aerowire.cluster.sessions.extension_message import ExtensionMessage
 
 if TYPE_CHECKING:
     from aerowire.client.subscriptions.actions import Action
@@ -19,16 +20,6 @@ if TYPE_CHECKING:
 # (cluster_session_id, timestamp, buffer, offset, length, header)
 MessageHandler: TypeAlias = "Callable[[int, int, memoryview, int, int, Header], object]"
 ControlledMessageHandler: TypeAlias = "Callable[[int, int, memoryview, int, int, Header], Action]"
-
-
-class ExtensionMessage(NamedTuple):
-    """A message of another schema than the cluster's; `payload` is the part behind its SBE header."""
-
-    schema_id: int
-    template_id: int
-    version: int
-    block_length: int
-    payload: bytes
 
 
 ExtensionListener: TypeAlias = "Callable[[ExtensionMessage], object]"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aerowire.archive.client.steps import Steps
@@ -77,7 +78,7 @@ class ConsensusModuleAgent(Agent):
         self._consensus_adapter = resources.consensus_adapter
         self._service_adapter = resources.service_adapter
         self._service_adapter.listen(self._on_service_word)
-        steps = recover(core, resources.services.acks, self.member.load_snapshot)
+        steps = recover(core, resources.services.acks, self.member.load_snapshot, partial(self.member.extension.start, None))
         self._recovery: Steps[Recovered] | None = Steps("recover", steps)
 
     # The cycle
@@ -164,6 +165,7 @@ class ConsensusModuleAgent(Agent):
         recording = LogRecording(core, facts.log_recording_id, facts.append_position)
         log_publisher = LogPublisher(core, recording)
         adapter = LogAdapter(self.member, core.context.log_fragment_limit, facts.log_position)
+        self.member.extension.begin(recording, log_publisher)
         self._effects = Effects(
             core,
             recording=recording,

@@ -39,6 +39,10 @@ class ClusterClock:
         """Return the epoch time in the cluster's unit."""
         return self._clock.now_epoch_ns() // self._nanoseconds
 
+    def time_ns(self) -> int:
+        """Return the same time in nanoseconds."""
+        return self.time() * self._nanoseconds
+
 
 def time_unit_named(name: str, where: str) -> ClusterTimeUnit:
     """Return the unit of the clock that an option names. Raises ConfigurationError."""

@@ -18,6 +18,7 @@ from aerowire.cluster.consensus.members import ClusterMember, parse_endpoints, p
 from aerowire.cluster.consensus.options import ConsensusOptions
 from aerowire.cluster.module.channels import with_alias
 from aerowire.cluster.module.cluster_clock import time_unit_named
+from aerowire.cluster.module.extension.supplier import extension_named
 from aerowire.cluster.module.option_checks import check_options
 from aerowire.cluster.sessions.authorisation import ALLOW_BACKUP_AND_STANDBY
 from aerowire.cluster.snapshots.app_version import DEFAULT_APP_VERSION, AppVersionValidator, has_same_major_version
@@ -103,6 +104,7 @@ class ConsensusModuleContext:
         archive: ArchiveClientContext | None = None,
         authenticator: Authenticator | None = None,
         authorisation: AuthorisationService | None = None,
+        extension: object = None,
         use_agent_invoker: bool = False,
         media_driver_invoker: Invoker | None = None,
         thread_factory: ThreadFactory | None = None,
@@ -116,8 +118,9 @@ class ConsensusModuleContext:
         """`aeron_dir` is the driver's directory, `archive` has the options of the client of the node's own archive.
 
         With `use_agent_invoker` the caller runs the consensus module, which runs the `media_driver_invoker` too if there is one.
-        `authenticator` and `authorisation` are used in place of those that options name. `thread_factory(target, name)` returns a
-        thread, not started, of a consensus module that has some. `termination_hook` is called once it has ended by itself. `app_version` is
+        `authenticator`, `authorisation` and `extension` (a ConsensusModuleExtension, in place of services, so with `service_count` 0) are
+        used in place of those that options name. `thread_factory(target, name)` returns a thread, not started, of a consensus module that
+        has some. `termination_hook` is called once it has ended by itself. `app_version` is
         that of the services; `app_version_validator` decides, of it and another one, whether the log of one is understood by the other.
         """
         if aeron_dir is not None and not isinstance(aeron_dir, str | os.PathLike):
@@ -157,6 +160,8 @@ class ConsensusModuleContext:
         )
         self.authenticator = authenticator or authenticator_named(*self._named("authenticator_supplier"))
         self.authorisation = authorisation or authorisation_named(*self._named("authorisation_service_supplier"), ALLOW_BACKUP_AND_STANDBY)
+        self.extension = extension if extension is not None else extension_named(*self._named("consensus_module_extension"))
+        self._check_services()
         self.new_idle_strategy()
 
     @property
@@ -177,11 +182,11 @@ class ConsensusModuleContext:
         """Return a member of the cluster; None of an id that no member has."""
         return next((member for member in self.members if member.member_id == member_id), None)
 
-    def archive_context(self, aeron: Aeron) -> ArchiveClientContext:
-        """Return the options of the client of the node's archive: local control channels, with an alias of the member."""
+    def archive_context(self, aeron: Aeron, *, alias_suffix: str = "") -> ArchiveClientContext:
+        """Return the options of a client of the node's archive: local control channels, with an alias of the member."""
         given = self._archive or ArchiveClientContext()
         local = ARCHIVE_OPTIONS["local_control_channel"].default
-        alias = f"cluster-{self.cluster_id}-member-{self.cluster_member_id}"
+        alias = f"cluster-{self.cluster_id}-member-{self.cluster_member_id}{alias_suffix}"
         stream_id = _RESPONSE_STREAM_OF_CLUSTER * (self.cluster_id + 1) + int(ARCHIVE_OPTIONS["control_response_stream_id"].default or 0)
         return ArchiveClientContext(
             aeron=aeron,
@@ -199,6 +204,12 @@ class ConsensusModuleContext:
 
     def _named(self, name: str) -> tuple[str, str]:
         return str(self._values[name] or ""), OPTIONS[name].property
+
+    def _check_services(self) -> None:
+        """Raise ConfigurationError for an extension beside services, and for a node that has neither."""
+        if (self.extension is None) == (self.service_count == 0):
+            expected = "0 with an extension" if self.extension is not None else "1 at least, or an extension"
+            raise wrong_option(OPTIONS["service_count"], "does not fit", expected, self.service_count)
 
     def _own_member(self) -> ClusterMember:
         member = self.find_member(self.cluster_member_id)

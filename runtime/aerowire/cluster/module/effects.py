@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aerowire.client.handles.waiting import Pending
     from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
     from aerowire.cluster.module.core import ModuleCore
+    from aerowire.cluster.module.extension.extension_host import ExtensionHost
     from aerowire.cluster.module.log.log_adapter import LogAdapter
     from aerowire.cluster.module.log.log_publisher import Appended, LogPublisher
     from aerowire.cluster.module.log.log_recording import LogRecording
@@ -38,6 +39,8 @@ _Steps = Generator["Pending[Any] | None", Any, inputs.Result | None]
 
 class ElectionListener(Protocol):
     """The member beside its consensus: sessions, timers, services, counters."""
+
+    extension: ExtensionHost
 
     @property
     def may_read_log(self) -> bool:
@@ -267,6 +270,7 @@ class Effects:
             role=ClusterRole.LEADER,
             log_channel=publisher.services_channel(session_id),
         )
+        yield from self._listener.extension.join_leader_log(publisher.services_channel(session_id), effect.position)
         publication = publisher.publication
         term_buffer_length = 0 if publication is None else publication.term_buffer_length
         self._has_joined_as_leader = True

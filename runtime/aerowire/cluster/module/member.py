@@ -15,6 +15,7 @@ from aerowire.cluster.consensus.inputs import Result, TermReplayed
 from aerowire.cluster.consensus.members import encode_members
 from aerowire.cluster.module.clients.client_sessions import ClientSessions
 from aerowire.cluster.module.clients.ingress_adapter import IngressAdapter
+from aerowire.cluster.module.extension.extension_host import ExtensionHost
 from aerowire.cluster.module.member_actions import MemberActions
 from aerowire.cluster.module.node_services.service_acks import Ack
 from aerowire.cluster.module.replicated_state import ReplicatedState
@@ -32,6 +33,8 @@ from aerowire.codecs.flyweights.events import ClusterEventCode
 from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
+    from aerowire.client.handles.waiting import Pending
+    from aerowire.client.subscriptions.actions import Action
     from aerowire.client.subscriptions.image import Image
     from aerowire.cluster.agents.message_image import MessageImage
     from aerowire.cluster.consensus.effects import ChangeState, ElectionComplete
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.node_services.service_codec import Word
     from aerowire.cluster.module.node_services.service_control import ServiceControl
     from aerowire.cluster.module.recovery import Recovered
+    from aerowire.cluster.sessions.extension_message import ExtensionMessage
     from aerowire.codecs.flyweights.cluster.messages.termination_ack import TerminationAck
     from aerowire.ipc.counters import CountersReader
 
@@ -73,16 +77,21 @@ class Member:
         self._tick_ns: int | None = None
         self._swept_position = NULL_VALUE
         self._sessions = ClientSessions(core)
-        self._ingress = IngressAdapter(core, self._sessions)
+        self.extension = ExtensionHost(
+            core, self._sessions, may_append=lambda: self.is_leading and self.is_active, end=lambda why: self.end(why, is_expected=True)
+        )
+        self._sessions.listen(self.extension.on_session_opened, self.extension.on_session_closed)
+        self._ingress = IngressAdapter(core, self._sessions, self.extension)
         self.replicated = ReplicatedState(core, self._sessions)
         self._actions = MemberActions(self)
         self.set_role(ClusterRole.FOLLOWER)
 
     # Its life
 
-    def load_snapshot(self, image: Image, snapshot: Snapshot) -> Generator[None, None, None]:
-        """Read the consensus module's own snapshot, in steps."""
+    def load_snapshot(self, image: Image, snapshot: Snapshot) -> Generator[Pending[Any] | None, Any, None]:
+        """Read the consensus module's own snapshot, and let the extension read on, in steps."""
         yield from load_snapshot(self.core, image, snapshot, self.replicated.load)
+        yield from self.extension.start(image)
 
     def begin(
         self,
@@ -112,12 +121,15 @@ class Member:
             self._tick_ns = now_ns + _TICK_INTERVAL_NS
             self._sessions.tick()
             self._actions.tick(now_ns)
+            work += self.extension.slow_tick_work()
         if self.is_leading:
             if self.is_active:
                 work += self.replicated.append_due() + self._ingress.poll()
         elif self.is_following and self.state in {ConsensusModuleState.ACTIVE, ConsensusModuleState.SUSPENDED}:
             work += self._ingress.poll()
-        return work
+        if self._is_in_term:
+            work += self.extension.consensus_work()
+        return work + self.extension.do_work()
 
     def end(self, reason: str, *, is_expected: bool) -> None:
         """End the member, with its services if that was not their doing."""
@@ -133,6 +145,7 @@ class Member:
         """Tell services that the consensus module closes, unless the member has ended by itself; leave the clients."""
         if self._counter_handler is not None:
             self.core.aeron.remove_unavailable_counter_handler(self._counter_handler)
+        self.extension.close()
         self._actions.close()
         self._ingress.close()
         self._sessions.close()
@@ -229,6 +242,7 @@ class Member:
         state = self.replicated.end_term(log_position)
         if state is not None and self.state is not ConsensusModuleState.CLOSED:
             self.set_state(state)
+        self.extension.on_prepare_for_new_leadership()
 
     def on_election_complete(self, effect: ElectionComplete) -> None:
         """Take part in a term."""
@@ -248,6 +262,7 @@ class Member:
             self._ingress.open(term_id, None)
         core.set_counter(CounterType.NODE_CONTROL_TOGGLE, NodeControlToggle.NEUTRAL)
         self._actions.begin_term()
+        self.extension.on_election_complete(term_id, is_leader=self.role is ClusterRole.LEADER)
 
     def on_terminate_at(self, position: int) -> None:
         """End where the leader says."""
@@ -272,8 +287,12 @@ class Member:
         elif isinstance(event, ClusterActionRequest):
             self._actions.on_cluster_action(event, log_position)
 
-    def on_foreign_message(self, schema_id: int, template_id: int, _message: bytes) -> None:
-        """Pass over what the log has of another schema."""
+    def on_extension_message(self, message: ExtensionMessage, log_position: int) -> Action:
+        """Take a message of the log of another schema."""
+        return self.extension.on_log_message(message, log_position)
+
+    def on_damaged_message(self, schema_id: int, template_id: int) -> None:
+        """Pass over what cannot be read."""
         self.core.errors.record(
             f"unexpected message in the log: schemaId={schema_id} templateId={template_id}", key="unexpected message in the log"
         )
@@ -294,6 +313,7 @@ class Member:
         else:
             self._set_leadership_term_id(event.leadership_term_id)
             self._give(TermReplayed(event.leadership_term_id, event.term_base_log_position, log_position))
+            self.extension.on_new_leadership_term(event.leadership_term_id)
 
     def _set_leadership_term_id(self, leadership_term_id: int) -> None:
         self.leadership_term_id = leadership_term_id

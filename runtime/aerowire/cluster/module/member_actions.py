@@ -59,6 +59,7 @@ class MemberActions:
         self._taking: Steps[None] | None = None
         self._node_actions: dict[int, Steps[None]] = {}
         self._snapshot_begun_ns = 0
+        self._snapshot_position = NULL_POSITION
         self._termination: ClusterTermination | None = None
         self._termination_position = NULL_POSITION
         self._termination_term_id = NULL_POSITION
@@ -89,6 +90,7 @@ class MemberActions:
                 self._terminate(self._termination_position)
         if member.state is ConsensusModuleState.ACTIVE and (member.is_leading or member.is_following):
             self._obey_node_toggle()
+        self._begin_snapshot_without_services()
 
     def begin_term(self) -> None:
         """Forget the end that a former leader has told."""
@@ -122,8 +124,6 @@ class MemberActions:
                     self._terminate_services()
         elif member.state is ConsensusModuleState.SUSPENDED and toggle == ClusterControlToggle.RESUME:
             self._append(ClusterAction.RESUME, self._resume)
-        elif member.state is ConsensusModuleState.SNAPSHOT and not member.services.acks.service_count:
-            self.on_service_acks()
 
     def _obey_node_toggle(self) -> None:
         """Begin what the toggle of the node asks for, unless that is under way, and take the toggle back."""
@@ -156,7 +156,7 @@ class MemberActions:
         self._member.replicated.uncommitted_states.add(position, self._member.state)
         self._become(state)
         if state is ConsensusModuleState.SNAPSHOT:
-            self._member.services.acks.expect_snapshot(position)
+            self._expect_snapshot(position)
 
     def _resume(self, position: int) -> None:
         self._enter(ConsensusModuleState.ACTIVE, position)
@@ -198,9 +198,8 @@ class MemberActions:
             self._become(ConsensusModuleState.ACTIVE)
         elif event.action == ClusterAction.SNAPSHOT and not event.flags:
             self._become(ConsensusModuleState.SNAPSHOT)
-            self._member.services.acks.expect_snapshot(log_position)
-            if not self._member.services.acks.service_count:
-                self.on_service_acks()
+            self._expect_snapshot(log_position)
+            self._begin_snapshot_without_services(log_position)
 
     # Services
 
@@ -208,10 +207,9 @@ class MemberActions:
         """Take a round of acknowledgements, if one is complete and asked for."""
         member, acks = self._member, self._member.services.acks
         is_snapshot = member.state is ConsensusModuleState.SNAPSHOT and self._taking is None
-        if is_snapshot and not acks.service_count:
-            if member.commit_position >= self._log_position:
-                self._begin_snapshot((), member.commit_position)
-        elif is_snapshot and not acks.is_snapshot_expected:
+        if not acks.service_count:
+            return
+        if is_snapshot and not acks.is_snapshot_expected:
             self._taking = Steps("take no snapshot, as services did not read of it", self._skip())
         elif acks.is_snapshot_next and acks.is_round_complete:
             round_ = acks.take_snapshot_round()
@@ -219,14 +217,25 @@ class MemberActions:
                 self._begin_snapshot(round_, round_[0].log_position)
         elif not acks.is_settled or not acks.is_round_complete:
             return
-        elif member.state is ConsensusModuleState.TERMINATING and acks.service_count:
+        elif member.state is ConsensusModuleState.TERMINATING:
             (ack, *_) = acks.take_round()
             self._on_services_terminated(ack.log_position)
-        elif member.state is ConsensusModuleState.QUITTING and acks.service_count:
+        elif member.state is ConsensusModuleState.QUITTING:
             acks.take_round()
             member.end("quit", is_expected=True)
 
     # Snapshots
+
+    def _expect_snapshot(self, log_position: int) -> None:
+        self._snapshot_position = log_position
+        self._member.services.acks.expect_snapshot(log_position)
+
+    def _begin_snapshot_without_services(self, consumed_position: int = NULL_POSITION) -> None:
+        """Take the snapshot of a member that has no services, once the log is committed up to the action, or consumed."""
+        member = self._member
+        is_awaited = member.state is ConsensusModuleState.SNAPSHOT and self._taking is None and not member.services.acks.service_count
+        if is_awaited and max(consumed_position, member.commit_position) >= self._snapshot_position:
+            self._begin_snapshot((), self._snapshot_position)
 
     def _begin_snapshot(self, acks: tuple[Ack, ...], log_position: int) -> None:
         failed = [service_id for service_id, ack in enumerate(acks) if ack.relevant_id == FAILED_ID]
@@ -244,7 +253,7 @@ class MemberActions:
         """Take the consensus module's snapshot, then note the set: services by descending id, the consensus module LAST."""
         core, member = self._core, self._member
         term_id, timestamp = member.leadership_term_id, core.cluster_clock.time()
-        recording_id = yield from take_snapshot(core, member.replicated.state(), log_position, term_id)
+        recording_id = yield from take_snapshot(core, member.replicated.state(), log_position, term_id, member.extension.take_snapshot)
         log = core.recording_log
         base = log.get_term_entry(term_id).term_base_log_position
         for service_id in range(len(acks) - 1, -1, -1):

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.node_services.service_acks import ServiceAcks
 
+_Steps = Generator["Pending[Any] | None", Any, None]
 # Reads the consensus module's own snapshot from an image, step by step.
-LoadSnapshot = Callable[["Image", "Snapshot"], Generator[None, None, None]]
+LoadSnapshot = Callable[["Image", "Snapshot"], _Steps]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,13 @@ class Recovered:
     client_ids: tuple[int, ...]
 
 
-def recover(core: ModuleCore, acks: ServiceAcks, load_snapshot: LoadSnapshot) -> Generator[Pending[Any] | None, Any, Recovered]:
-    """Recover, in steps. Raises ConsensusModuleError, RecordingLogError, ArchiveError, ClusterSnapshotError."""
+def recover(
+    core: ModuleCore, acks: ServiceAcks, load_snapshot: LoadSnapshot, start_anew: Callable[[], _Steps]
+) -> Generator[Pending[Any] | None, Any, Recovered]:
+    """Recover, in steps: from a snapshot, or, where there is none, by `start_anew`.
+
+    Raises ConsensusModuleError, RecordingLogError, ArchiveError, ClusterSnapshotError.
+    """
     log = core.recording_log
     recording_id = log.find_last_term_recording_id()
     if recording_id != NULL_VALUE:
@@ -64,6 +70,8 @@ def recover(core: ModuleCore, acks: ServiceAcks, load_snapshot: LoadSnapshot) ->
     try:
         if plan.snapshots:
             yield from _load(core, plan.snapshots[0], load_snapshot)
+        else:
+            yield from start_anew()
         client_ids = yield from _await_services(acks, plan.snapshots[0].log_position if plan.snapshots else 0)
     finally:
         if not core.aeron.is_closed:

@@ -28,9 +28,16 @@ if TYPE_CHECKING:
 
 
 def take_snapshot(
-    core: ModuleCore, state: ConsensusModuleState, log_position: int, leadership_term_id: int
+    core: ModuleCore,
+    state: ConsensusModuleState,
+    log_position: int,
+    leadership_term_id: int,
+    write_more: Callable[[ExclusivePublication], Generator[Pending[Any] | None, Any, None]],
 ) -> Generator[Pending[Any] | None, Any, int]:
-    """Record a snapshot of the state at a position; return the recording's id once all of it is recorded."""
+    """Record a snapshot of the state at a position; return the recording's id once all of it is recorded.
+
+    `write_more` writes what stands behind the state: that of an extension.
+    """
     context, aeron, archive = core.context, core.aeron, core.archive
     stream_id = context.consensus_module_snapshot_stream_id
     publication: ExclusivePublication = yield aeron.async_add_exclusive_publication(context.snapshot_channel, stream_id)
@@ -53,6 +60,7 @@ def take_snapshot(
             app_version=context.app_version,
         )
         yield from write_messages(publication, encode_consensus_module_snapshot(details, state))
+        yield from write_more(publication)
         while counters.value(counter_id) < publication.position:
             if not is_recording_active(counters, counter_id, recorded.recording_id):
                 raise ClusterSnapshotError("recording of a snapshot has stopped unexpectedly", where=f"recording {recorded.recording_id}")

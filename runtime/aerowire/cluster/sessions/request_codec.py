@@ -5,11 +5,11 @@ A damaged message, and one that no client sends, is none; so is a request whose 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.sessions.cluster_session import SessionAction
+from aerowire.cluster.sessions.extension_message import ExtensionMessage
 from aerowire.cluster.sessions.inputs import (
     AdminRequested,
     BackupRequest,
@@ -38,17 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class ExtensionMessage:
-    """A message of another schema: the extension's, if there is one; otherwise an error to be reported. `message` has its header."""
-
-    schema_id: int
-    template_id: int
-    block_length: int
-    version: int
-    message: bytes
-
-
 IngressRequest: TypeAlias = Connect | Close | KeepAlive | ChallengeResponse | AdminRequested
 BackupRecord: TypeAlias = BackupQuery | HeartbeatRequest | StandbySnapshot
 
@@ -59,9 +48,9 @@ def decode_ingress(message: bytes, image: IngressImage) -> IngressRequest | Exte
     """Return what a message of a client says, which came on an image; None if it says nothing. Session messages are not looked at here."""
     if len(message) < HEADER.size:
         return None
-    block_length, template_id, schema_id, version = HEADER.unpack(memoryview(message), 0)
+    _, _, schema_id, _ = HEADER.unpack(memoryview(message), 0)
     if schema_id != _SCHEMA_ID:
-        return ExtensionMessage(schema_id, template_id, block_length, version, message)
+        return ExtensionMessage.decode(message)
     try:
         record = decode(message)
     except SbeError:

@@ -13,7 +13,7 @@ from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.sessions import inputs
 from aerowire.cluster.sessions.admin_requests import AdminRequests
 from aerowire.cluster.sessions.authentication import Authentication
-from aerowire.cluster.sessions.cluster_session import SessionState
+from aerowire.cluster.sessions.cluster_session import NO_RESPONSE, SessionState
 from aerowire.cluster.sessions.core import SessionCore
 from aerowire.cluster.sessions.effects import ForwardChallengeResponse, ReportEvent
 from aerowire.cluster.sessions.open_sessions import OpenSessions
@@ -106,6 +106,11 @@ class SessionManager:
         """Return the encoded principal of an open session; None for one that is not open."""
         session = self._opened.get(session_id)
         return session.encoded_principal if session is not None and session.is_open else None
+
+    def response_key_of(self, session_id: int) -> int | None:
+        """Return the key of the response publication of an open session; None of a session without one."""
+        session = self._opened.get(session_id)
+        return session.key if session is not None and session.is_open and session.key != NO_RESPONSE else None
 
     def records(self) -> tuple[ClusterSessionRecord, ...]:
         """Return what a snapshot keeps of the sessions, in the order of their ids."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.log.log_publisher import Appended, LogPublisher
     from aerowire.cluster.snapshots.consensus_module_snapshot import ClusterSessionRecord
+    from aerowire.codecs.flyweights.cluster.enums import CloseReason
 
 
 class ClientSessions:
@@ -48,6 +49,8 @@ class ClientSessions:
         self._responses = ResponsePublications(core, self.give)
         self._log_publisher: LogPublisher | None = None
         self._send_to_leader: Callable[[bytes], object] = lambda _: None
+        self._on_opened: Callable[[int], object] = lambda _: None
+        self._on_closed: Callable[[int, CloseReason], object] = lambda _, __: None
         self.open_ids: set[int] = set()
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             effects.OpenResponse: self._responses.open,
@@ -55,9 +58,9 @@ class ClientSessions:
             effects.Send: self._send,
             effects.AppendSessionOpen: self._append_open,
             effects.AppendSessionClose: self._append_close,
-            effects.SessionOpened: lambda effect: self.open_ids.add(effect.cluster_session_id),
+            effects.SessionOpened: self._note_opened,
             effects.SessionClosing: lambda effect: self.open_ids.discard(effect.cluster_session_id),
-            effects.SessionClosed: lambda effect: self.open_ids.discard(effect.cluster_session_id),
+            effects.SessionClosed: self._note_closed,
             effects.ForwardChallengeResponse: self._forward,
             effects.RequestSnapshot: self._request_snapshot,
             effects.StoreStandbySnapshot: self._store_standby_snapshot,
@@ -66,10 +69,23 @@ class ClientSessions:
             effects.ReportEvent: lambda effect: core.errors.record(effect.text, key=effect.text.split(":")[0]),
         }
 
+    def listen(self, on_opened: Callable[[int], object], on_closed: Callable[[int, CloseReason], object]) -> None:
+        """Call functions with each session that opens, and each that has closed, and why."""
+        self._on_opened, self._on_closed = on_opened, on_closed
+
     @property
     def next_committed_session_id(self) -> int:
         """The id after that of the last session whose open event is committed."""
         return self._manager.next_committed_session_id
+
+    def principal_of(self, cluster_session_id: int) -> bytes | None:
+        """Return the principal of an open session; None of one that is not open."""
+        return self._manager.principal_of(cluster_session_id)
+
+    def send(self, cluster_session_id: int, message: bytes) -> bool:
+        """Send a message to the client of an open session; return whether there was a connection and room."""
+        key = self._manager.response_key_of(cluster_session_id)
+        return key is not None and self._responses.send(key, message)
 
     def records(self) -> tuple[ClusterSessionRecord, ...]:
         """Return what a snapshot keeps."""
@@ -130,6 +146,14 @@ class ClientSessions:
         self._is_handling = was_handling
 
     # Effects
+
+    def _note_opened(self, effect: effects.SessionOpened) -> None:
+        self.open_ids.add(effect.cluster_session_id)
+        self._on_opened(effect.cluster_session_id)
+
+    def _note_closed(self, effect: effects.SessionClosed) -> None:
+        self.open_ids.discard(effect.cluster_session_id)
+        self._on_closed(effect.cluster_session_id, effect.close_reason)
 
     def _send(self, effect: effects.Send) -> None:
         message = effect.message

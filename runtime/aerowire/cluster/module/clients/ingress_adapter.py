@@ -13,8 +13,9 @@ from aerowire.base.errors import AerowireError, MessageTooLongError
 from aerowire.client.subscriptions.actions import Action
 from aerowire.client.subscriptions.controlled_assembler import ControlledFragmentAssembler
 from aerowire.cluster.module import channels
+from aerowire.cluster.sessions.extension_message import ExtensionMessage
 from aerowire.cluster.sessions.inputs import Connect, ImageUnavailable, IngressImage, SessionActive
-from aerowire.cluster.sessions.request_codec import ExtensionMessage, decode_ingress
+from aerowire.cluster.sessions.request_codec import decode_ingress
 from aerowire.codecs.flyweights.cluster.header import HEADER
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeader, SessionMessageHeaderDecoder
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.subscription import Subscription
     from aerowire.cluster.module.clients.client_sessions import ClientSessions
     from aerowire.cluster.module.core import ModuleCore
+    from aerowire.cluster.module.extension.extension_host import ExtensionHost
     from aerowire.cluster.module.log.log_publisher import LogPublisher
 
 _SESSION_HEADER: Final = Struct("<8xqqq")
@@ -35,10 +37,11 @@ _IPC: Final = "aeron:ipc"
 class IngressAdapter:
     """The ingress of one member, while it knows a leader. Changed by all methods; `dropped` counts messages that nothing is made of."""
 
-    def __init__(self, core: ModuleCore, sessions: ClientSessions) -> None:
+    def __init__(self, core: ModuleCore, sessions: ClientSessions, extension: ExtensionHost) -> None:
         """Start closed."""
         self._core = core
         self._sessions = sessions
+        self._extension = extension
         self._pending: list[Pending[Subscription]] = []
         self._subscriptions: list[Subscription] = []
         self._assembler = ControlledFragmentAssembler(self._on_message)
@@ -107,15 +110,19 @@ class IngressAdapter:
             bytes(buffer[offset : offset + length]), IngressImage(image.correlation_id, image.source_identity, image.session_id)
         )
         if isinstance(request, ExtensionMessage):
-            self.dropped += 1
-            self._core.errors.record(f"unexpected ingress: schemaId={request.schema_id}", key="unexpected ingress")
-        elif isinstance(request, Connect):
+            return self._on_extension_message(request)
+        if isinstance(request, Connect):
             self._connect(request)
         elif request is None:
             self.dropped += 1
         else:
             self._sessions.give(request)
         return Action.CONTINUE
+
+    def _on_extension_message(self, message: ExtensionMessage) -> Action:
+        if not self._extension.is_running:
+            self.dropped += 1
+        return self._extension.on_ingress_message(message)
 
     def _connect(self, request: Connect) -> None:
         channel = self.response_channel(request.response_channel)

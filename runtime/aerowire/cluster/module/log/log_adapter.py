@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from aerowire.base.units import INT64_MAX
 from aerowire.client.subscriptions.actions import Action
 from aerowire.client.subscriptions.controlled_assembler import ImageControlledFragmentAssembler
+from aerowire.cluster.sessions.extension_message import ExtensionMessage
 from aerowire.codecs.flyweights.cluster.dispatch import decode
 from aerowire.codecs.flyweights.cluster.header import HEADER
 from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
@@ -38,8 +39,12 @@ class LogHandler(Protocol):
         """Take a message of another template, as its data class, and the position behind it."""
         ...
 
-    def on_foreign_message(self, schema_id: int, template_id: int, message: bytes) -> None:
-        """Take a message of another schema, or one that is unknown or damaged."""
+    def on_extension_message(self, message: ExtensionMessage, log_position: int) -> Action:
+        """Take a message of another schema, and the position behind it; return how the poll goes on."""
+        ...
+
+    def on_damaged_message(self, schema_id: int, template_id: int) -> None:
+        """Take note of a message that is unknown or damaged."""
         ...
 
 
@@ -100,10 +105,12 @@ class LogAdapter:
         else:
             template_id = schema_id = 0
         message = bytes(buffer[offset : offset + length])
+        if length >= HEADER.size and schema_id != SessionMessageHeaderDecoder.SBE_SCHEMA_ID:
+            return self._handler.on_extension_message(ExtensionMessage.decode(message), header.position)
         try:
             event = decode(message)
         except SbeError:
-            self._handler.on_foreign_message(schema_id, template_id, message)
+            self._handler.on_damaged_message(schema_id, template_id)
             return Action.CONTINUE
         self._handler.on_log_event(event, header.position)
         # Whether the log is read on behind them depends on what they have done.

@@ -36,8 +36,10 @@ _POSITION_OFFSETS: Final[Mapping[int, int]] = {
 
 
 def stamp(message: bytearray, *, log_position: int, timestamp: int) -> None:
-    """Fill in what a message of the cluster's schema has of both."""
-    _, template_id, _, _ = HEADER.unpack(memoryview(message), 0)
+    """Fill in what a message of the cluster's schema has of both; one of an extension's has neither."""
+    _, template_id, schema_id, _ = HEADER.unpack(memoryview(message), 0)
+    if schema_id != SessionMessageHeaderDecoder.SBE_SCHEMA_ID:
+        return
     if template_id in _TIMESTAMP_OFFSETS:
         _INT64.pack_into(message, _TIMESTAMP_OFFSETS[template_id], timestamp)
     if template_id in _POSITION_OFFSETS:
