@@ -23,7 +23,10 @@ from aerowire.driver import Context, MediaDriver
 
 
 class Echo(ClusteredService):
-    """Answers each message with itself, and says "opened" to each session that opens, as the service of ClusterNode.java."""
+    """Says "opened" to each session that opens, and answers each message with itself, as the service of ClusterNode.java.
+
+    "principal" is answered with the session's principal, and "close" closes the session.
+    """
 
     def __init__(self) -> None:
         self._applied = 0
@@ -39,7 +42,13 @@ class Echo(ClusteredService):
 
     def on_session_message(self, session: ClientSession | None, message: bytes, _at: int) -> None:
         self._applied += 1
-        if session is not None:
+        if session is None:
+            return
+        if message == b"close":
+            session.close()
+        elif message == b"principal":
+            self._say(session, session.encoded_principal)
+        else:
             self._say(session, message)
 
     def on_role_change(self, role: ClusterRole) -> None:
