@@ -76,7 +76,7 @@ class AbstractMember:
         self._down()
 
     @property
-    def _now_ns(self) -> int:
+    def now_ns(self) -> int:
         """The time by the member's own clock."""
         return self.world.now_ns + self.clock_offset_ns
 
@@ -103,7 +103,7 @@ class AbstractMember:
         self.applied_position = disk.snapshot_position
         facts = RecoveryFacts(disk.terms.entries, disk.candidate_term_id, disk.snapshot_position, disk.append_position, disk.recording_id)
         self.machine = ConsensusMachine(self.member_id, self.member_ids, self.options, self.random, facts)
-        self._carry_out(self.machine.start(self._now_ns))
+        self._carry_out(self.machine.start(self.now_ns))
         self._give_results()
 
     def crash(self) -> None:
@@ -145,12 +145,12 @@ class AbstractMember:
         """Go on by a step of the streams, then by a tick of the machine."""
         self._step()
         self._give_results()
-        self._carry_out(self.machine.tick(self._now_ns))
+        self._carry_out(self.machine.tick(self.now_ns))
         self._give_results()
 
     def receive(self, message: Message) -> None:
         """Take a message."""
-        self._carry_out(self.machine.handle(self._now_ns, message))
+        self._carry_out(self.machine.handle(self.now_ns, message))
         self._give_results()
 
     def give(self, result: Result) -> None:
@@ -162,7 +162,7 @@ class AbstractMember:
             return
         self._is_handling = True
         while self._results and self.is_up:
-            self._carry_out(self.machine.handle(self._now_ns, self._results.popleft()))
+            self._carry_out(self.machine.handle(self.now_ns, self._results.popleft()))
         self._is_handling = False
 
     def _carry_out(self, effects: tuple[Effect, ...]) -> None:

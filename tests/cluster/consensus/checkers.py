@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aerowire.cluster.consensus.effects import ChangeRole, Effect, NotifyCommit, Send, StoreCandidateTerm, TruncateLog
-from aerowire.cluster.consensus.messages import RequestVote, Vote
+from aerowire.cluster.consensus.messages import AppendPosition, RequestVote, Vote
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 from tests.cluster.consensus.abstract_log import ENTRY_LENGTH
 from tests.cluster.consensus.abstract_member import AbstractMember
@@ -17,7 +19,13 @@ NO_STEP_BACK = "commit and term never step back"
 STORED_BEFORE_SENT = "stored before sent"
 COMMITTED_BEFORE_APPLIED = "committed before applied"
 COMMITTED_STAYS = "what is committed is not truncated"
+COMMITTED_BY_MAJORITY = "what is committed is in the log of a majority"
+ELECTED_BY_MAJORITY = "a leader has the votes of a majority"
+TERM_ADOPTED = "a member votes in terms later than its own"
+STALE_LEADER_REFUSED = "a member follows no leader of a term before its vote"
+LEADS_BY_MAJORITY = "a leader without a majority gives up"
 PROGRESS = "progress after healing"
+LEADS_BY_MAJORITY_SLACK_NS = 300_000_000  # what waits while a term is stored is heard later
 
 
 class ViolationError(AssertionError):
@@ -32,10 +40,14 @@ class ViolationError(AssertionError):
 class Checkers:
     """What all members have done so far. Changed by every effect and every entry."""
 
-    def __init__(self) -> None:
-        """Know nothing."""
+    def __init__(self, members: Sequence[AbstractMember] = ()) -> None:
+        """Know nothing. `members` are all of a cluster; without them, what a majority of them has done is not checked."""
+        self._members = members
+        self._heard_ns: dict[tuple[int, int], int] = {}
+        self._clocks_ns: dict[int, int] = {}
         self._leaders: dict[int, tuple[int, list[int]]] = {}
         self._votes: dict[tuple[int, int], int] = {}
+        self._given: dict[int, int] = {}  # by member, the latest term in which it has voted for another one
         self._chains: dict[tuple[int, int], int] = {}
         self.committed: list[int] = []
         self._applied: list[int] = []
@@ -67,6 +79,20 @@ class Checkers:
         if self._chains.setdefault(key, entry.chain) != entry.chain:
             raise ViolationError(LOG_MATCHING, f"member {member.member_id} differs at entry {key[0]} of term {key[1]}")
 
+    def heard(self, member: AbstractMember, sender_id: int) -> None:
+        """Note that a member hears of another one."""
+        self._heard_ns[member.member_id, sender_id] = self._time_of(member)
+
+    def ticked(self, member: AbstractMember) -> None:
+        """Check that a leader has heard of a majority of late, by its own clock, which stands still where it was set back."""
+        now_ns = self._time_of(member)
+        if member.is_leader:
+            limit_ns = member.options.leader_heartbeat_timeout_ns + LEADS_BY_MAJORITY_SLACK_NS
+            others = (self._heard_ns.get((member.member_id, other.member_id)) for other in self._members if other is not member)
+            active = 1 + sum(heard_ns is not None and now_ns - heard_ns < limit_ns for heard_ns in others)
+            if 2 * active <= len(self._members):
+                raise ViolationError(LEADS_BY_MAJORITY, f"leader {member.member_id} has heard of {active - 1} others in {limit_ns} ns")
+
     def applied(self, member: AbstractMember, index: int) -> None:
         """Check an entry that services consume."""
         chain = member.disk.log[index].chain
@@ -88,12 +114,19 @@ class Checkers:
         message = effect.message
         if isinstance(message, Vote) and message.vote:
             self._vote(member, message.candidate_term_id, message.candidate_member_id)
+            self._given[member.member_id] = message.candidate_term_id
         elif isinstance(message, RequestVote):
             self._vote(member, message.candidate_term_id, member.member_id)
+        elif isinstance(message, AppendPosition) and message.leadership_term_id < self._given.get(member.member_id, -1):
+            told = f"member {member.member_id} follows term {message.leadership_term_id} after its vote in {self._given[member.member_id]}"
+            raise ViolationError(STALE_LEADER_REFUSED, told)
 
     def _vote(self, member: AbstractMember, term_id: int, candidate_id: int) -> None:
         if member.disk.candidate_term_id < term_id:
             raise ViolationError(STORED_BEFORE_SENT, f"member {member.member_id} votes in term {term_id}, which is not stored")
+        if term_id <= member.machine.leadership_term_id:
+            own_id = member.machine.leadership_term_id
+            raise ViolationError(TERM_ADOPTED, f"member {member.member_id} of term {own_id} votes in term {term_id}")
         if self._votes.setdefault((term_id, member.member_id), candidate_id) != candidate_id:
             raise ViolationError(ELECTION_SAFETY, f"member {member.member_id} votes twice in term {term_id}")
 
@@ -102,6 +135,9 @@ class Checkers:
         if term_id in self._leaders:
             raise ViolationError(ELECTION_SAFETY, f"members {self._leaders[term_id][0]} and {member.member_id} lead term {term_id}")
         self._leaders[term_id] = (member.member_id, chains)
+        votes = [voter for (voted_id, voter), elected_id in self._votes.items() if (voted_id, elected_id) == (term_id, member.member_id)]
+        if len(self._members) > 1 and 2 * len(votes) <= len(self._members):
+            raise ViolationError(ELECTED_BY_MAJORITY, f"member {member.member_id} leads term {term_id} by the votes of {votes}")
         if chains[: len(self.committed)] != self.committed:
             raise ViolationError(
                 LEADER_COMPLETENESS, f"leader {member.member_id} of term {term_id} lacks committed entries: {len(self.committed)}"
@@ -118,13 +154,27 @@ class Checkers:
             return
         if self.committed and log[len(self.committed) - 1].chain != self.committed[-1]:
             raise ViolationError(STATE_MACHINE_SAFETY, f"leader {member.member_id} commits another log below {len(self.committed)}")
-        self.committed.extend(entry.chain for entry in log[len(self.committed) : count])
         term_id = member.machine.leadership_term_id
+        holders = [one.member_id for one in self._members if self._holds(one, count, log[count - 1].chain, term_id)]
+        if self._members and 2 * len(holders) <= len(self._members):
+            told = f"leader {member.member_id} of term {term_id} commits {count} entries, which {holders} have in that term"
+            raise ViolationError(COMMITTED_BY_MAJORITY, told)
+        self.committed.extend(entry.chain for entry in log[len(self.committed) : count])
         for later, (leader_id, chains) in self._leaders.items():
             if later > term_id and chains[:count] != self.committed[:count]:
                 raise ViolationError(
                     LEADER_COMPLETENESS, f"leader {leader_id} of term {later} lacks what term {term_id} commits: {count} entries"
                 )
+
+    def _holds(self, member: AbstractMember, count: int, chain: int, term_id: int) -> bool:
+        """Whether a member has a log up to an entry, and will not vote for one that lacks it: it has stored the term (Raft, figure 8)."""
+        log = member.disk.log
+        return len(log) >= count and log[count - 1].chain == chain and member.disk.terms.last_term_id >= term_id
+
+    def _time_of(self, member: AbstractMember) -> int:
+        """Return a member's time, which never goes back."""
+        now_ns = self._clocks_ns[member.member_id] = max(self._clocks_ns.get(member.member_id, 0), member.now_ns)
+        return now_ns
 
     def _life(self, member: AbstractMember) -> None:
         machine = member.machine

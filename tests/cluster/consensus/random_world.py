@@ -38,7 +38,6 @@ class RandomWorld:
         draw = random.Random(seed)
         self.draw = draw
         self.now_ns = 0
-        self.checkers = Checkers()
         self.trace: list[str] | None = None
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._sequence = 0
@@ -70,6 +69,7 @@ class RandomWorld:
             )
             for member_id in member_ids
         ]
+        self.checkers = Checkers(self.members)
         self._offsets = [draw.randrange(TICK_NS) for _ in member_ids]
 
     # Surroundings
@@ -146,6 +146,7 @@ class RandomWorld:
         def tick() -> None:
             if member.is_up and member.life == life:
                 member.tick()
+                self.checkers.ticked(member)
                 self._load(member)
                 self._at(self.now_ns + TICK_NS, tick)
 
@@ -154,6 +155,7 @@ class RandomWorld:
     def _deliver(self, sender_id: int, receiver_id: int, message: Message) -> None:
         member = self.members[receiver_id]
         if member.is_up and frozenset((sender_id, receiver_id)) not in self.cut:
+            self.checkers.heard(member, sender_id)
             member.receive(message)
 
     def _load(self, member: AbstractMember) -> None:
