@@ -86,9 +86,12 @@ class CopyOperations(Acting):
             made = self._copied(RecordingSignal.REPLICATE)
             target = NULL_VALUE if made is None else made
         if target != NULL_VALUE:
-            recorded = self.memory.recordings.setdefault(target, Recorded(COPIED_STREAM))
-            recorded.messages, recorded.positions = self._source.recorded.messages[:], self._source.recorded.positions[:]
+            recorded, source = self.memory.recordings.setdefault(target, Recorded(COPIED_STREAM)), self._source.recorded
+            recorded.messages, recorded.positions = source.messages[:], source.positions[:]
             recorded.detached = []
+            if recorded.acknowledged == recorded.start:  # the copy takes the place of an empty recording, and begins where its source does
+                recorded.is_doubtful |= self._copied(RecordingSignal.REPLICATE) is None
+                recorded.start = recorded.acknowledged = source.start
             recorded.begin_at(recorded.start)
         return target
 

@@ -73,6 +73,12 @@ class Memory:
     def end_move(self, *, is_moved: bool) -> None:
         """Note whether they were moved."""
         assert self.moving is not None
+        known = [recording_id for recording_id in self.moving if recording_id in self.recordings]
+        if len(known) < len(self.moving):  # one was purged since, and what that took away is not known
+            self.moving = None
+            for recording_id in known:
+                self.give_up(recording_id)
+            return
         source, target = (self.recordings[recording_id] for recording_id in self.moving)
         self.moving = None
         source.is_doubtful = target.is_doubtful = False

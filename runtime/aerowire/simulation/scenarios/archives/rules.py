@@ -46,10 +46,12 @@ class Inspection:
     def look(self) -> None:
         """Compare all recordings with what is known of them. Raises ViolationError."""
         memory = self._memory
-        found = {one.recording_id: one for one in self._client.recordings() if one.recording_id not in memory.lost}
+        found = {one.recording_id: one for one in self._client.recordings()}
         if memory.moving is not None:
             source = found.get(memory.moving[0])
             memory.end_move(is_moved=source is not None and source.stop_position == source.start_position)
+        for recording_id in memory.lost:
+            found.pop(recording_id, None)
         for recording_id, recorded in list(memory.recordings.items()):
             one = found.pop(recording_id, None)
             if one is None:
