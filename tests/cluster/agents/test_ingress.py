@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from aerowire.cluster.agents.drop_counts import DropReason
-from aerowire.cluster.agents.events import ImageReturned, IngressMessage, SessionRemoved
+from aerowire.cluster.agents.events import ImageReturned, IngressClosed, IngressMessage, SessionRemoved
 from aerowire.cluster.agents.session_table import OpenSession
 from aerowire.codecs.flyweights.cluster import (
     AdminRequest,
@@ -174,12 +174,27 @@ def test_a_session_appends_until_it_is_removed(host: LogHost) -> None:
     assert host.events.held_count == 2, "the term and the image"
 
 
+def test_messages_of_a_session_wait_for_the_command_that_adds_it(host: LogHost) -> None:
+    host.lead()
+    client = host.publication(INGRESS_STREAM)
+    for number in range(40):  # more than the agent takes in a cycle
+        host.proxy.remove_session(OpenSession(100 + number, 0))
+    session = OpenSession(7, 0)
+    host.proxy.add_session(session)
+    host.offer(client, KEEP_ALIVE)
+    host.offer(client, session_message(7, b"early"))
+    assert [logged[HEADER:] for logged in host.logged()] == [b"early"]
+    assert host.agent.ingress_drops.total == 0
+    assert session.time_of_last_activity_ns == 10_000
+
+
 def test_ingress_that_is_closed_stays_in_its_image(host: LogHost) -> None:
     host.lead()
     client = host.publication(INGRESS_STREAM)
     host.open_session(7)
+    assert host.took(IngressClosed) == []
     host.proxy.open_ingress(is_open=False)
-    host.settle()
+    assert host.took(IngressClosed) == [IngressClosed()]
     host.offer(client, session_message(7, b"later"))
     assert host.logged() == []
     host.proxy.open_ingress(is_open=True)

@@ -45,7 +45,8 @@ without an answer. Add a session once its open event is appended, and remove it 
 
 Ingress. Session messages and keep-alives are the agent's, at every member; those that are not of an open session of the term are dropped
 and counted. Any other message is an IngressMessage, and its image is not read on before `resume_image`: first carry the request out,
-including its appends and removals of sessions. Other images go on meanwhile. `open_ingress` says whether ingress is read at all.
+including its appends and removals of sessions. Other images go on meanwhile. `open_ingress` says whether ingress is read at all: close it
+BEFORE an action is appended behind which nothing may come, or wait for IngressClosed.
 
 The follower's log, a catch-up or a replay is a FollowedLog; one at a time. While a term is followed, it is consumed up to the leader's
 commit position, else up to `limit_log`, whose end LogReached says; in any case no further than `append_position`. The commit position

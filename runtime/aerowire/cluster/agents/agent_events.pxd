@@ -11,6 +11,7 @@ cdef enum ClusterEventCode:
     EVENT_LOG_MESSAGE = 3                       # of a FollowedLog; `value` is the position behind it, `second` says whether the log is held
     EVENT_TERM_FAULT = 4                        # of a LeaderTerm or FollowerTerm; `value` is a TermFault
     EVENT_LOG_REACHED = 5                       # of a FollowedLog; `value` is a position
+    EVENT_INGRESS_CLOSED = 6                    # of nothing
     EVENT_IMAGE_RETURNED = 16 | EVENT_FINAL     # of a MessageImage; `value` says whether it was malformed
     EVENT_SESSION_REMOVED = 17 | EVENT_FINAL    # of an OpenSession
     EVENT_MESSAGE_APPENDED = 18 | EVENT_FINAL   # of an OutboundMessage; `value` is a position or an OFFER_ code, `second` the timestamp

@@ -18,6 +18,7 @@ from aerowire.memory.atomics cimport fetch_add_i64, load_acquire_i64
 from aerowire.cluster.agents.events import (
     ConsensusMessage,
     ImageReturned,
+    IngressClosed,
     IngressMessage,
     LogMessage,
     LogReached,
@@ -77,6 +78,8 @@ cdef class ClusterAgentEvents(EventRing):
             return LogMessage(subject, message, record.value, record.second != 0)
         if header.code == EVENT_LOG_REACHED:
             return LogReached(subject, record.value)
+        if header.code == EVENT_INGRESS_CLOSED:
+            return IngressClosed()
         if header.code == EVENT_TERM_FAULT:
             return TermFaulted(subject, TermFault(record.value))
         if header.code == EVENT_TERM_ENDED:

@@ -37,7 +37,10 @@ class LogAgentProxy(AgentProxy):
         self.put(AgentCommand(LogOperation.RESUME_IMAGE, image))
 
     def open_ingress(self, *, is_open: bool) -> None:
-        """Read ingress, or read it no more: it stays in its images. A member that suspends or takes a snapshot does not read it."""
+        """Read ingress, or read it no more, as IngressClosed says: it stays in its images.
+
+        A member that suspends or takes a snapshot does not read it.
+        """
         self.put(AgentCommand(LogOperation.OPEN_INGRESS, flag=is_open))
 
     def set_publication(self, member_id: int, publication: LentPublication) -> None:

@@ -22,6 +22,10 @@ class IngressMessage(NamedTuple):
     position: int
 
 
+class IngressClosed(NamedTuple):
+    """Ingress is not read any more: nothing of it comes behind what the log has now."""
+
+
 class ConsensusMessage(NamedTuple):
     """A message of another member, or of a backup, that the conductor handles."""
 
@@ -105,6 +109,7 @@ class MessageSent(NamedTuple):
 
 ClusterAgentEvent = (
     IngressMessage
+    | IngressClosed
     | ConsensusMessage
     | LogMessage
     | LogReached

@@ -3,6 +3,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerowire.agents.command_queue cimport CommandQueue
 from aerowire.cluster.agents.agent_events cimport ClusterAgentEvents
 from aerowire.cluster.agents.drop_counts cimport DropCounts, DropReasonCode
 from aerowire.cluster.agents.image_group cimport ImageGroup
@@ -13,9 +14,10 @@ from aerowire.cluster.agents.session_table cimport SessionTable
 
 @cython.final
 cdef class IngressAdapter:
-    """IngressAdapter(events, publisher, drops, fragment_limit). The agent's."""
+    """IngressAdapter(events, commands, publisher, drops, fragment_limit). The agent's."""
 
     cdef ClusterAgentEvents _events
+    cdef CommandQueue _commands
     cdef LogPublisher _publisher
     cdef DropCounts _drops
     cdef int _fragment_limit
@@ -34,5 +36,5 @@ cdef class IngressAdapter:
     cdef bint _on_session_message(self, MessageImage image) noexcept nogil
     cdef bint _on_keep_alive(self, MessageImage image) noexcept nogil
     cdef bint _hand_over(self, MessageImage image) noexcept nogil
-    cdef void* _session(self, int64_t leadership_term_id, int64_t cluster_session_id) noexcept nogil
+    cdef void* _session(self, int64_t leadership_term_id, int64_t cluster_session_id, bint* is_dropped) noexcept nogil
     cdef bint _drop(self, DropReasonCode reason) noexcept nogil

@@ -4,11 +4,13 @@ Session messages of the term go into the leader's log with a header of its own, 
 is the conductor's, in order: the image of such a message is not read on before the conductor has taken it, so that a message behind a
 close request is not appended before the close. Other images go on meanwhile.
 
-Where the log or the conductor has no room a message stays in its image, which holds its publisher up: nothing of it is lost.
+Where the log or the conductor has no room a message stays in its image, which holds its publisher up: nothing of it is lost. So does one of
+an unknown session while commands wait that may add it: its client may know sooner than the agent that the session is open.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerowire.agents.command_queue cimport Command, CommandQueue
 from aerowire.cluster.agents.agent_events cimport EVENT_INGRESS_MESSAGE
 from aerowire.cluster.agents.drop_counts cimport (
     DROP_MALFORMED, DROP_NOT_LEADER, DROP_UNKNOWN_SESSION, DROP_UNKNOWN_TEMPLATE, DROP_WRONG_TERM, DropReasonCode)
@@ -28,9 +30,10 @@ cdef enum:
 cdef class IngressAdapter:
     """Reads ingress as long as it is open. Changed by: the agent. Invariant: the sessions are those whose open event is in the log."""
 
-    def __cinit__(self, ClusterAgentEvents events not None, LogPublisher publisher not None, DropCounts drops not None,
-                  int fragment_limit):
+    def __cinit__(self, ClusterAgentEvents events not None, CommandQueue commands not None, LogPublisher publisher not None,
+                  DropCounts drops not None, int fragment_limit):
         self._events = events
+        self._commands = commands
         self._publisher = publisher
         self._drops = drops
         self._fragment_limit = fragment_limit
@@ -80,12 +83,13 @@ cdef class IngressAdapter:
         cdef const uint8_t* block = image.message + SBE_HEADER_LENGTH
         cdef int64_t cluster_session_id, result
         cdef void* session
+        cdef bint is_dropped = True
         if image.length < SESSION_HEADER_LENGTH:
             return self._drop(DROP_MALFORMED)
         cluster_session_id = session_message_header_cluster_session_id(block)
-        session = self._session(session_message_header_leadership_term_id(block), cluster_session_id)
+        session = self._session(session_message_header_leadership_term_id(block), cluster_session_id, &is_dropped)
         if session is NULL:
-            return True
+            return is_dropped
         result = self._publisher.append_message(self.leadership_term_id, cluster_session_id, self._timestamp,
                                                 image.message + SESSION_HEADER_LENGTH, image.length - SESSION_HEADER_LENGTH)
         if result == OFFER_MESSAGE_TOO_LONG:            # the log's terms are shorter than the ingress channel's
@@ -98,12 +102,14 @@ cdef class IngressAdapter:
     cdef bint _on_keep_alive(self, MessageImage image) noexcept nogil:
         cdef const uint8_t* block = image.message + SBE_HEADER_LENGTH
         cdef void* session
+        cdef bint is_dropped = True
         if image.length < SBE_HEADER_LENGTH + SESSION_KEEP_ALIVE_BLOCK_LENGTH:
             return self._drop(DROP_MALFORMED)
-        session = self._session(session_keep_alive_leadership_term_id(block), session_keep_alive_cluster_session_id(block))
-        if session is not NULL:
-            (<OpenSession>session).link_image(image.image_id)
-            (<OpenSession>session).touch(self._now_ns)
+        session = self._session(session_keep_alive_leadership_term_id(block), session_keep_alive_cluster_session_id(block), &is_dropped)
+        if session is NULL:
+            return is_dropped
+        (<OpenSession>session).link_image(image.image_id)
+        (<OpenSession>session).touch(self._now_ns)
         return True
 
     cdef bint _hand_over(self, MessageImage image) noexcept nogil:
@@ -112,9 +118,10 @@ cdef class IngressAdapter:
         image.is_held = True
         return True
 
-    cdef void* _session(self, int64_t leadership_term_id, int64_t cluster_session_id) noexcept nogil:
-        # NULL, and counted: the message is to be dropped
+    cdef void* _session(self, int64_t leadership_term_id, int64_t cluster_session_id, bint* is_dropped) noexcept nogil:
+        # NULL: the message is to be dropped, and was counted; or is to stay
         cdef void* session = NULL
+        cdef Command waiting
         if not self.is_leader:
             self._drop(DROP_NOT_LEADER)
         elif leadership_term_id != self.leadership_term_id:
@@ -122,7 +129,7 @@ cdef class IngressAdapter:
         else:
             session = self.sessions.find(cluster_session_id)
             if session is NULL:
-                self._drop(DROP_UNKNOWN_SESSION)
+                is_dropped[0] = not self._commands.poll(&waiting) and self._drop(DROP_UNKNOWN_SESSION)      # a look: it is not taken
         return session
 
     cdef bint _drop(self, DropReasonCode reason) noexcept nogil:

@@ -8,8 +8,9 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from aerowire.codecs.flyweights.cluster import ClusterTimeUnit
 
 from aerowire.cluster.agents.agent_events cimport (
-    EVENT_MESSAGE_SENT, EVENT_SESSION_REMOVED, EVENT_TERM_ENDED, EVENT_TERM_FAULT, LOG_END_REMOVED, TERM_FAULT_INACTIVE_QUORUM,
-    TERM_FAULT_LOG_CLOSED, TERM_FAULT_MAX_POSITION_EXCEEDED, TERM_FAULT_RECORDING_STOPPED, TERM_FAULT_SILENT_LEADER)
+    EVENT_INGRESS_CLOSED, EVENT_MESSAGE_SENT, EVENT_SESSION_REMOVED, EVENT_TERM_ENDED, EVENT_TERM_FAULT, LOG_END_REMOVED,
+    TERM_FAULT_INACTIVE_QUORUM, TERM_FAULT_LOG_CLOSED, TERM_FAULT_MAX_POSITION_EXCEEDED, TERM_FAULT_RECORDING_STOPPED,
+    TERM_FAULT_SILENT_LEADER)
 from aerowire.cluster.agents.consensus_publisher cimport MemberPublication
 from aerowire.cluster.agents.follower_commit cimport FOLLOWER_SEND, FOLLOWER_SILENT_LEADER, FollowerCommit
 from aerowire.cluster.agents.leader_commit cimport LEADER_ADVANCE, LEADER_INACTIVE_QUORUM, LEADER_PUBLISH, LeaderCommit
@@ -41,7 +42,7 @@ cdef class LogAgent(QueuedAgent):
         self._tick_ns = {ClusterTimeUnit.MILLIS: 1_000_000, ClusterTimeUnit.MICROS: 1_000, ClusterTimeUnit.NANOS: 1}[time_unit]
         self.ingress_drops, self.consensus_drops, self.log_drops = DropCounts(), DropCounts(), DropCounts()
         self._log_publisher = LogPublisher(events)
-        self._ingress = IngressAdapter(events, self._log_publisher, self.ingress_drops, fragment_limit)
+        self._ingress = IngressAdapter(events, self.commands, self._log_publisher, self.ingress_drops, fragment_limit)
         self._consensus_publisher = ConsensusPublisher(events, self.consensus_drops, member_ids)
         self._consensus = ConsensusAdapter(events, self._consensus_publisher, self.consensus_drops, member_id, member_ids,
                                            fragment_limit)
@@ -193,6 +194,8 @@ cdef class LogAgent(QueuedAgent):
             self._consensus.images.add(command.subject)
         elif command.operation == OPEN_INGRESS:
             self._ingress.is_open = command.flag
+            if not command.flag:
+                self._posted.post(EVENT_INGRESS_CLOSED, NULL, 0, 0)
         elif command.operation == SET_PUBLICATION:
             self._consensus_publisher.set_publication(command.a, command.subject)
         elif command.operation == ADD_LOG:
