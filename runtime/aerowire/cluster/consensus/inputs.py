@@ -133,6 +133,13 @@ class LogRecorded:
 
 
 @dataclass(frozen=True, slots=True)
+class LogCommitted:
+    """The native agent of a leader has committed the log up to a position. It decides what the machine's ticks decide without an agent."""
+
+    log_position: int
+
+
+@dataclass(frozen=True, slots=True)
 class LogConsumed:
     """The member has consumed the log, or a replay of it, up to a position: services may have it, and must not be shown it again."""
 
@@ -174,6 +181,7 @@ Result = (
     | LogJoined
     | TermEventAppended
     | LogRecorded
+    | LogCommitted
     | LogConsumed
     | LogImageClosed
     | SendFailed

@@ -24,6 +24,7 @@ from aerowire.cluster.consensus.initiation import Initiation
 from aerowire.cluster.consensus.inputs import (
     CatchupDestinationAdded,
     EffectFailed,
+    LogCommitted,
     LogConsumed,
     LogImageClosed,
     LogJoined,
@@ -125,6 +126,7 @@ class ConsensusMachine:
             LogJoined: self._on_log_joined,
             TermEventAppended: self._on_term_event_appended,
             LogRecorded: self._on_log_recorded,
+            LogCommitted: self._on_log_committed,
             LogConsumed: self._on_log_consumed,
             LogImageClosed: self._on_log_image_closed,
             SendFailed: self._on_send_failed,
@@ -410,6 +412,10 @@ class ConsensusMachine:
         if recorded is not None:
             core.append_position = max(core.append_position, recorded.append_position)
             core.published_position = max(core.published_position, recorded.published_position)
+
+    def _on_log_committed(self, result: LogCommitted) -> None:
+        if self._core.role is ClusterRole.LEADER and self._core.state is ElectionState.CLOSED:
+            self._core.log_position = max(self._core.log_position, result.log_position)
 
     def _on_log_consumed(self, result: LogConsumed) -> None:
         if self._core.role is ClusterRole.FOLLOWER or self._core.state is ElectionState.LEADER_REPLAY:
