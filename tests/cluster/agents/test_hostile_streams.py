@@ -11,10 +11,15 @@ from typing import Any
 from aerowire.cluster.agents.agent_events import LogEnd
 from aerowire.cluster.agents.drop_counts import DropReason
 from aerowire.cluster.agents.events import ConsensusMessage, ImageReturned, IngressMessage, LogMessage, LogReturned, TermFaulted
+from aerowire.codecs.flyweights import cluster
+from aerowire.codecs.support.errors import SbeError
 from tests.cluster.agents.log_host import CONSENSUS_STREAM, FOREVER, HEADER, INGRESS_STREAM, TERM, LogHost, session_message
+from tests.support.hostile_cluster import ClusterView, HostileMessages
 from tests.support.waiting import wait_until
 
 MESSAGES = 6_000
+ACCEPTED = 500
+RECORDED = 960
 SCHEMA = 111
 GROWTH_MAX = 8 << 20
 
@@ -99,6 +104,75 @@ def test_hostile_messages_of_members_commit_nothing_and_memory_stays_flat(hosts:
         assert host.agent.consensus_drops[DropReason.WRONG_TERM] > 0
     assert leader.commit_counter.value <= 640
     assert term.commit.notified_commit_position in {0, TERM - 1, TERM, TERM + 1, 8, 2**63 - 1}, "of the leader, by its own word"
+
+
+def conduct(host: LogHost, event: ConsensusMessage) -> None:
+    """Do with a message that the agent has handed over what the package asks of its conductor."""
+    try:
+        message: Any = cluster.decode(event.message)
+    except SbeError:
+        return
+    if isinstance(message, cluster.CanvassPosition):
+        host.proxy.update_member(message.follower_member_id, message.log_position, is_of_term=message.log_leadership_term_id == TERM)
+    elif isinstance(message, cluster.NewLeadershipTerm):
+        host.proxy.notify_commit(-1 if message.commit_position is None else message.commit_position)
+    elif isinstance(message, cluster.TerminationPosition):
+        host.proxy.terminate()
+    elif isinstance(message, cluster.CatchupPosition | cluster.StopCatchup):
+        host.proxy.watch_member(message.follower_member_id, is_watched=isinstance(message, cluster.CatchupPosition))
+
+
+def work(host: LogHost) -> None:
+    """Run a cycle of a host, of its conductor, and of the archive that reads its log."""
+    host.clock.advance(1)
+    host.proxy.flush()
+    host.work()
+    for event in host.seen:
+        if isinstance(event, ConsensusMessage):
+            conduct(host, event)
+    take(host)
+    if host.log_reader is not None:
+        host.log_reader.poll()
+
+
+def send(host: LogHost, publication: Any, message: bytes) -> None:
+    """Publish a message that is not longer than messages can be, as soon as there is room."""
+    if len(message) <= publication.max_message_length:
+        wait_until(lambda: publication.offer(message) > 0, "room for a message", work=lambda: work(host))
+
+
+def attack(host: LogHost, messages: HostileMessages) -> None:
+    """Send messages of members and clients, and wait until all that is recorded is committed."""
+    member, client = host.publication(CONSENSUS_STREAM), host.publication(INGRESS_STREAM)
+    host.proxy.open_ingress(is_open=True)
+    for _ in range(ACCEPTED):
+        draw = messages.dice.choice((messages.consensus, messages.consensus, messages.election))
+        send(host, member, draw())
+        send(host, client, messages.ingress())
+        if messages.dice.random() < 0.2:
+            work(host)
+    wait_until(lambda: host.commit_counter.value >= RECORDED, "the end of what is recorded", work=lambda: work(host))
+
+
+def test_messages_that_the_rules_accept_commit_at_a_leader_no_more_than_it_has_recorded(host: LogHost, seed: int) -> None:
+    host.connect_members()
+    host.lead()
+    host.open_session(7)
+    host.recording_counter.value = RECORDED
+    attack(host, HostileMessages(seed, ClusterView((0, 1, 2), 1, TERM, RECORDED, [7])))
+    assert host.took(TermFaulted) == []
+    assert host.commit_counter.value == RECORDED
+
+
+def test_messages_that_the_rules_accept_make_a_follower_consume_no_more_than_it_has_recorded(host: LogHost, seed: int) -> None:
+    host.follow()
+    publication, log = host.follow_log()
+    for _ in range(20):
+        host.offer(publication, session_message(7, bytes(32)))
+    host.recording_counter.value = RECORDED
+    attack(host, HostileMessages(seed, ClusterView((0, 1, 2), 1, TERM, RECORDED)))
+    assert host.took(TermFaulted) == []
+    assert log.position == host.commit_counter.value == RECORDED < publication.position
 
 
 def test_a_hostile_log_is_consumed_to_its_end_and_memory_stays_flat(host: LogHost, seed: int) -> None:
