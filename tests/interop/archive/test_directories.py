@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.archive.files.mark_header import read_mark_file
 from aerowire.archive.files.mark_life import LOCK_FILE_NAME
-from aerowire.codecs.flyweights.archive_files import MARK_FILE_LIVENESS_TIMEOUT_MS, MARK_FILE_NAME
-from aerowire.system.ports import Ports
 from aerowire.tools.main import main
 from tests.interop.archive.content import Batch, hash_of, replayed
 from tests.interop.archive.nodes import ArchiveNode, finish, start_archive
 from tests.interop.archive.remains import assert_sound
 from tests.interop.harness import Side
-from tests.interop.scenarios import Scenario, other, wait_until
-from tests.support.waiting import epoch_ms
+from tests.interop.mark_files import age
+from tests.interop.scenarios import Scenario, other
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
@@ -56,13 +53,6 @@ def compare_tools(scenario: Scenario, directory: Path, capsys: pytest.CaptureFix
     assert_sound(scenario.bench.java, copied)
 
 
-def await_old_mark(directory: Path) -> None:
-    """Wait until the official archive no longer takes an archive that was killed for a running one: it looks at the time alone."""
-    header, _ = read_mark_file(Ports.system().files, directory / MARK_FILE_NAME)
-    old_ms = header.activity_timestamp_ms + MARK_FILE_LIVENESS_TIMEOUT_MS
-    wait_until(lambda: epoch_ms() > old_ms, f"the age of the mark file in {directory}")
-
-
 @pytest.mark.parametrize("end", ["orderly", "killed"])
 @pytest.mark.parametrize("side", ["official", "aerowire"])
 def test_the_other_side_goes_on_with_a_directory(scenario: Scenario, side: Side, end: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +65,7 @@ def test_the_other_side_goes_on_with_a_directory(scenario: Scenario, side: Side,
 
     scenario.next_feature(f"Archive directory {left}: the other side's archive goes on")
     if end == "killed" and side == "aerowire":
-        await_old_mark(node.directory)
+        age(node.directory)
     second = start_archive(scenario, other(side), scenario.driver(other(side)), directory=node.directory)
     with second.connect("ipc") as archive:
         assert replayed(archive, 0) == hash_of(FIRST)
