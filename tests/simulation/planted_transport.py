@@ -65,14 +65,18 @@ def plant(fault: Planted, tree: Path) -> None:
 
 def find(fault: Planted, tree: Path, *, first: int = 0, seeds: int = SEEDS_MAX) -> str:
     """Run seeds in a tree with a fault until one fails, and check that it fails by the fault's rule; return a line that says which."""
-    command = [sys.executable, "-m", "aerowire.tools.main", "simulate", fault.scenario, "--seeds", f"{first}-{first + seeds - 1}"]
-    with subprocess.Popen(
-        [*command, "--repeat-every", "0", "--json"], cwd=tree, env=environment(tree), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-    ) as running:
+    command = ["-m", "aerowire.tools.main", "simulate", fault.scenario, "--seeds", f"{first}-{first + seeds - 1}"]
+    return first_failure(fault, [*command, "--repeat-every", "0", "--json"], tree, environment(tree))
+
+
+def first_failure(fault: Planted, command: list[str], tree: Path, variables: dict[str, str]) -> str:
+    """Run a command of Python that prints the outcome of one seed after the other, as `find` does."""
+    seeds = 0
+    with subprocess.Popen([sys.executable, *command], cwd=tree, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None
         try:
             for line in running.stdout:
-                entry = json.loads(line)
+                entry, seeds = json.loads(line), seeds + 1
                 if entry["outcome"] != "passed":
                     assert any(rule in entry["told"] for rule in fault.rules), f"{fault.name}, seed {entry['seed']}: {entry['told']}"
                     return f"{fault.name}: found by {fault.scenario}, seed {entry['seed']}: {entry['told']}"

@@ -1,0 +1,33 @@
+"""Faults planted in the cluster are found by seeds: two here, all of them by the soak."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.planted_cluster import FAULTS, find, plant
+from tests.simulation.planted_transport import Planted
+from tests.simulation.planting import PLANTED, ROOT
+
+SEEDS = 5
+CHEAP = ("commit-of-the-leaders-own-position", "timers-not-loaded")  # found by one of the first two seeds
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.name in CHEAP], ids=lambda fault: fault.name)
+def test_fault_is_found(fault: Planted, tmp_path: Path) -> None:
+    plant(fault, tmp_path)
+    print(find(fault, tmp_path, seeds=SEEDS))
+
+
+def test_there_is_a_patch_of_each_fault() -> None:
+    assert {fault.patch for fault in FAULTS} == set(PLANTED.glob("cluster--*.patch"))
+    assert len(FAULTS) == 33
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_patch_applies(fault: Planted) -> None:
+    command = ["patch", "--dry-run", "-s", "-p1", "-i", str(fault.patch)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stdout + done.stderr
