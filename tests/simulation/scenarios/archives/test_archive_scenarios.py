@@ -33,7 +33,9 @@ def test_rules_are_kept(seed: int) -> None:
 
 
 # segments 974: a recording that was about to be moved was purged. copies 467: a copy into an empty recording begins where its source does.
-@pytest.mark.parametrize(("name", "seed"), [("segments", 974), ("segments", 1_000), ("segments", 1_001), ("copies", 467), ("copies", 1_000)])
+@pytest.mark.parametrize(
+    ("name", "seed"), [("segments", 974), ("segments", 1_000), ("segments", 1_001), ("copies", 467), ("copies", 1_000)]
+)
 def test_rules_of_segments_and_copies_are_kept(name: str, seed: int) -> None:
     outcome = ArchiveRun(ARCHIVE_SCENARIOS[name].plan(seed)).execute()
     assert outcome.is_well, f"aerowire simulate {name} --seed {seed}: {outcome.failure}"
