@@ -40,7 +40,6 @@ FAULTS = (
     _planted("directory-name-not-synced", rules=(KEPT,)),
     _planted("position-told-early", rules=("what is acknowledged was published", KEPT)),
     _planted("truncation-not-finished", scenario="segments", rules=(AGREED,)),
-    _planted("compaction-of-half-an-update", scenario="segments", rules=(AGREED, KEPT)),
     _planted("migration-taken-back-in-part", scenario="segments", rules=(KEPT, AGREED, UNCHANGED, ANSWERED)),
     _planted("detached-segments-purged-beyond-the-start", scenario="segments", rules=(KEPT, AGREED, UNCHANGED, ANSWERED)),
     _planted("listing-from-the-next", rules=("a listing has what was asked for", ANSWERED, KEPT)),
