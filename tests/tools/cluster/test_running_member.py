@@ -93,6 +93,19 @@ def test_a_snapshot_is_taken_and_shown(node: ClusteredMediaDriver, capsys: pytes
     assert lines[-6].startswith(f"End Snapshot, offset={records[-1]['offset']}, length=48")
 
 
+def test_options_of_the_tool_come_from_the_environment(
+    node: ClusteredMediaDriver, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(capsys, "snapshot", node, "--timeout", 60)
+    monkeypatch.setenv("AERON_CLUSTER_TOOL_TIMEOUT", "60s")
+    monkeypatch.setenv("AERON_CLUSTER_TOOL_REPLAY_STREAM_ID", "1103")
+    assert "Consensus Module Snapshot End: memberId=0" in run(capsys, "describe-latest-cm-snapshot", node)
+    monkeypatch.setenv("AERON_CLUSTER_TOOL_REPLAY_CHANNEL", "nowhere")
+    run(capsys, "describe-latest-cm-snapshot", node, code=2)
+    monkeypatch.setenv("AERON_CLUSTER_TOOL_TIMEOUT", "soon")
+    run(capsys, "list-members", node, code=2)
+
+
 def test_a_plan_is_the_same_by_the_archive_and_by_its_files(node: ClusteredMediaDriver, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "snapshot", node, "--timeout", 60)
     asked = json.loads(run(capsys, "recovery-plan", node, "--json"))

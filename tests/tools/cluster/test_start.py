@@ -114,6 +114,8 @@ def test_options_follow_from_the_endpoints_unless_they_are_told(monkeypatch: pyt
     assert found["aeron.archive.replication.channel"] == found["aeron.cluster.replication.channel"] == "aeron:udp?endpoint=[::1]:0"
     assert (found["aeron.cluster.ingress.channel"], found["aeron.cluster.service.count"]) == ("aeron:udp", "2")
     assert (found["aeron.cluster.dir"], found["aeron.archive.dir"]) == ("n/cluster", "n/archive")
+    found = properties("--extension", "e:E")
+    assert (found["aeron.cluster.consensus.module.extension"], found["aeron.cluster.service.count"]) == ("e:E", "0")
     monkeypatch.setenv("AERON_CLUSTER_INGRESS_CHANNEL", "aeron:udp?term-length=64k")
     monkeypatch.setenv("AERON_CLUSTER_MEMBER_ID", "1")
     found = properties("--dir", "/dev/shm/mine", "-Daeron.archive.control.channel=aeron:udp?endpoint=j:1", "--idle", "yield")

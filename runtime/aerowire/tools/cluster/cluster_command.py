@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,10 +54,16 @@ def add_running_command(
     timeout_s: float = _TIMEOUT_S,
 ) -> argparse.ArgumentParser:
     """Add `cluster NAME` for a member that runs, with --timeout; return the parser for the rest."""
+
+    def run_in_time(arguments: argparse.Namespace) -> int:
+        if arguments.timeout is None:
+            arguments.timeout = int(str(tool_options()["tool_timeout_ns"])) / 1e9 or timeout_s
+        return run(arguments)
+
     parser = add_command(
         subparsers,
         name,
-        run,
+        run_in_time,
         purpose=purpose,
         description=description,
         examples=("node0/cluster", "node0/cluster --json"),
@@ -66,9 +72,19 @@ def add_running_command(
         reached=", or reached",
     )
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=seconds, default=timeout_s, help=f"wait so long for the member (default: {timeout_s:g})"
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help=f"wait so long for the member (default: {timeout_s:g}, or AERON_CLUSTER_TOOL_TIMEOUT of the environment)",
     )
     return parser
+
+
+def tool_options() -> Mapping[str, object]:
+    """Return the options of the cluster's tool by name, which the environment may set."""
+    from aerowire.base.options import resolve_options
+
+    return resolve_options({"cluster-tool"}, {}, {}, None)
 
 
 def add_force_argument(parser: argparse.ArgumentParser) -> None:

@@ -51,7 +51,8 @@ class RunningMember:
         """Present role of the member in its cluster, in words."""
         member, machine = self._module.agent.member, self._module.agent.machine
         if machine is None:
-            return "recovers, and waits for its services" if len(self._containers) == 0 else "recovers"
+            waits = self._module.context.service_count > len(self._containers)
+            return "recovers, and waits for its services" if waits else "recovers"
         if machine.state is not ElectionState.CLOSED:
             return f"takes part in an election: {_stage(machine.state)}"
         term = f"in term {member.leadership_term_id}"
@@ -81,11 +82,15 @@ class RunningMember:
         return unexpected[-1].partition(_UNEXPECTED)[2].splitlines()[0] if unexpected else None
 
 
-def load_services(names: Sequence[str]) -> list[object]:
-    """Return the classes that are named, whose modules may be in the current directory. Raises ConfigurationError."""
+def import_from_here() -> None:
+    """Let modules of the current directory be imported."""
     here = str(Path.cwd())
-    if names and here not in sys.path:
+    if here not in sys.path:
         sys.path.insert(0, here)
+
+
+def load_services(names: Sequence[str]) -> list[object]:
+    """Return the classes that are named. Raises ConfigurationError."""
     return [_load(name) for name in names]
 
 

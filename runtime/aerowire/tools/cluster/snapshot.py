@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.base.units import INT64_MIN
-from aerowire.tools.cluster.cluster_command import add_running_command, connect_to_archive, member_of, tell
+from aerowire.tools.cluster.cluster_command import add_running_command, connect_to_archive, member_of, tell, tool_options
 from aerowire.tools.cluster.membership import LOOK_S
 from aerowire.tools.cluster.recording_log import open_recording_log
 from aerowire.tools.directory_command import Subparsers, show, show_json
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from aerowire.client import Image
     from aerowire.cluster.files.recording_log_entry import RecordingLogEntry
 
-_STREAM_ID = 103  # aeron.cluster.tool.replay.stream.id
 _TIMEOUT_S = 10.0
 _ROW_LENGTH = 16
 
@@ -62,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _replay(archive: AeronArchive, entry: RecordingLogEntry, timeout_s: float, on_record: Callable[[dict[str, Any]], object]) -> int:
     """Call `on_record` with each message of a snapshot, in their order; return how long it is."""
-    from aerowire.base.channel_uri import IPC_CHANNEL
     from aerowire.base.errors import ClusterTimeoutError
     from aerowire.cluster.snapshots.markers import CONSENSUS_MODULE_SNAPSHOT_TYPE_ID, SnapshotRecords
     from aerowire.cluster.snapshots.stream import read_messages
@@ -84,7 +82,9 @@ def _replay(archive: AeronArchive, entry: RecordingLogEntry, timeout_s: float, o
         messages.append(message)
         return records.is_done
 
-    with archive.replay(entry.recording_id, IPC_CHANNEL, _STREAM_ID) as subscription:
+    options = tool_options()
+    channel, stream_id = str(options["tool_replay_channel"]), int(str(options["tool_replay_stream_id"]))
+    with archive.replay(entry.recording_id, channel, stream_id) as subscription:
         while subscription.has_no_images:
             check()
         image = subscription.image_at_index(0)

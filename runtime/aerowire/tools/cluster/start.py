@@ -59,6 +59,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument(
         "--service", dest="services", metavar="MODULE:CLASS", action="append", default=[], help="a service to run; more get the next ids"
     )
+    parser.add_argument("--extension", metavar="MODULE:CLASS", help="an extension of the consensus module, in place of services")
     parser.add_argument("--node-dir", metavar="DIR", help="keep the member's files in DIR/cluster and DIR/archive")
     parser.add_argument("--attach", action="store_true", help="use the media driver of --dir and its archive, which run already")
     parser.add_argument("--threading", choices=_THREADING, type=str.lower, help="how agents of driver and archive are spread over threads")
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         _print_options()
         return DONE
     from aerowire.system.bus_error import explain_bus_errors, survive_bus_errors
-    from aerowire.tools.cluster.running_member import load_services, start_member
+    from aerowire.tools.cluster.running_member import import_from_here, load_services, start_member
     from aerowire.tools.directory_command import show
     from aerowire.tools.stopping import StopPipe, is_stopped
 
@@ -83,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     explain_bus_errors(USAGE)
     # Files that may be pipes come first, while a signal still ends the command at once.
     properties = _properties(arguments)
+    if arguments.services or arguments.extension is not None:
+        import_from_here()
     services = load_services(arguments.services)
     # BEFORE the member starts: a process that sees it may signal it at once.
     stop = StopPipe()
@@ -90,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         # Modules and options stay until the end: later collections need not look at them again.
         gc.collect()
         gc.freeze()
-        _show_parts(member, arguments.services)
+        _show_parts(member, arguments.services, arguments.extension)
         stands = ""
         while not is_stopped([stop.reader], _WAIT_S) and not member.has_ended:
             if member.standing != stands:
@@ -114,7 +117,7 @@ def _tell_end(member: RunningMember) -> int:
     return FINDING
 
 
-def _show_parts(member: RunningMember, services: list[str]) -> None:
+def _show_parts(member: RunningMember, services: list[str], extension: str | None) -> None:
     """Show what runs, and where."""
     from aerowire.base.text import printable
     from aerowire.tools.directory_command import show
@@ -122,6 +125,8 @@ def _show_parts(member: RunningMember, services: list[str]) -> None:
     lines = [f"aerowire cluster: pid {os.getpid()}, member {member.member_id} of {member.member_count}, cluster {member.cluster_id}"]
     lines += [f"  {name:<17} {where}" for name, where in member.parts()]
     lines += [f"  {f'service {service_id}':<17} {name}" for service_id, name in enumerate(services)]
+    if extension is not None:
+        lines.append(f"  {'extension':<17} {extension}")
     show("\n".join(map(printable, lines)))
 
 
@@ -145,6 +150,7 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
         CLUSTER["cluster_member_id"]: None if arguments.member_id is None else str(arguments.member_id),
         CLUSTER["cluster_members"]: arguments.members,
         CLUSTER["cluster_dir"]: None if arguments.node_dir is None else str(Path(arguments.node_dir, "cluster")),
+        CLUSTER["consensus_module_extension"]: arguments.extension,
         CLUSTER["idle_strategy"]: arguments.idle,
         ARCHIVE["archive_dir"]: None if arguments.node_dir is None else str(Path(arguments.node_dir, "archive")),
         ARCHIVE["idle_strategy"]: arguments.idle,
@@ -154,7 +160,7 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     }
     if arguments.threading is not None:
         given |= {DRIVER["threading_mode"]: arguments.threading.upper(), ARCHIVE["threading_mode"]: arguments.threading.upper()}
-    if arguments.services:
+    if arguments.services or arguments.extension is not None:
         given[CLUSTER["service_count"]] = str(len(arguments.services))
     properties |= {option.property: value for option, value in given.items() if value is not None}
     member = _own_member(properties)
