@@ -131,7 +131,12 @@ class ReplicatedState:
         elif isinstance(event, SessionOpenEvent):
             self.sessions.give(
                 inputs.OpenReplayed(
-                    log_position, event.correlation_id, event.cluster_session_id, event.response_stream_id, event.response_channel
+                    log_position,
+                    event.correlation_id,
+                    event.cluster_session_id,
+                    event.response_stream_id,
+                    event.response_channel,
+                    bytes(event.encoded_principal),
                 )
             )
         elif isinstance(event, SessionCloseEvent):

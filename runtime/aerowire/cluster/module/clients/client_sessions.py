@@ -66,7 +66,7 @@ class ClientSessions:
             effects.StoreStandbySnapshot: self._store_standby_snapshot,
             effects.ChangeState: self._note_state,
             effects.CountTimedOutClient: lambda _: core.increment(CounterType.CLUSTER_CLIENT_TIMEOUT_COUNT),
-            effects.ReportEvent: lambda effect: core.errors.record(effect.text, key=effect.text.split(":")[0]),
+            effects.ReportEvent: lambda effect: core.errors.record(effect.text, key=effect.kind),
         }
 
     def listen(self, on_opened: Callable[[int], object], on_closed: Callable[[int, CloseReason], object]) -> None:
