@@ -19,6 +19,8 @@ from aerowire.ipc.error_log import read_errors
 from tests.support.processes import free_port
 from tests.support.waiting import wait_until
 
+# What a consensus module and its services have in common.
+SHARED = ("cluster_id", "consensus_module_stream_id", "service_stream_id")
 EGRESS = "aeron:udp?endpoint=127.0.0.1:0"
 
 
@@ -27,6 +29,7 @@ class Echo(ClusteredService):
 
     def __init__(self) -> None:
         self.count = 0
+        self.last_message_at = -1
         self.events: list[str] = []
 
     def on_start(self, cluster: Cluster, snapshot_image: Image | None) -> None:
@@ -37,6 +40,7 @@ class Echo(ClusteredService):
 
     def on_session_message(self, session: ClientSession | None, message: bytes, at: int) -> None:
         self.count += 1
+        self.last_message_at = at
         if session is None:
             self.events.append(f"told {message.decode()}")
         elif message.startswith(b"timer"):
@@ -66,25 +70,31 @@ class Echo(ClusteredService):
 class Node:
     """One node. `start` and `stop` keep its directories and its endpoints."""
 
-    def __init__(self, directory: Path, **options: Any) -> None:
-        """`options` are more of those of the consensus module."""
+    def __init__(self, directory: Path, *, beside: Node | None = None, **options: Any) -> None:
+        """`options` are more of those of the consensus module; a node beside another one uses its driver and archive."""
         self.directory = directory
+        self._beside = beside
         self._options = options
         self._endpoints = [f"127.0.0.1:{free_port()}" for _ in range(5)]
+        if beside is not None:
+            self._endpoints[4] = beside.archive_endpoint
         self.heard: list[bytes] = []
         self.start()
 
     def start(self) -> None:
         """Start all, and wait until the member leads."""
-        self.driver = MediaDriver.launch_embedded()
-        self.archive = Archive.launch(
-            aeron_dir=self.driver.aeron_dir,
-            archive_dir=self.directory / "archive",
-            segment_file_length=64 * 1024,
-            control_channel=f"aeron:udp?endpoint={self._endpoints[4]}",
-            replication_channel="aeron:udp?endpoint=127.0.0.1:0",
-            low_storage_space_threshold=0,
-        )
+        if self._beside is None:
+            self.driver = MediaDriver.launch_embedded()
+            self.archive = Archive.launch(
+                aeron_dir=self.driver.aeron_dir,
+                archive_dir=self.directory / "archive",
+                segment_file_length=64 * 1024,
+                control_channel=f"aeron:udp?endpoint={self._endpoints[4]}",
+                replication_channel="aeron:udp?endpoint=127.0.0.1:0",
+                low_storage_space_threshold=0,
+            )
+        else:
+            self.driver, self.archive = self._beside.driver, self._beside.archive
         self.module = ConsensusModule.launch(
             aeron_dir=self.driver.aeron_dir,
             cluster_dir=str(self.directory / "cluster"),
@@ -96,14 +106,20 @@ class Node:
         )
         self.service = Echo()
         self.container = ClusteredServiceContainer.launch(
-            self.service, aeron_dir=self.driver.aeron_dir, cluster_dir=self.directory / "cluster"
+            self.service,
+            aeron_dir=self.driver.aeron_dir,
+            cluster_dir=self.directory / "cluster",
+            **{name: value for name, value in self._options.items() if name in SHARED},
         )
         wait_until(lambda: self.module.agent.member.is_leading, lambda: f"no leader: {self.errors}")
 
     def stop(self) -> None:
-        """End all."""
-        for part in (self.container, self.module, self.archive, self.driver):
-            part.close()
+        """End all that is the node's own."""
+        self.container.close()
+        self.module.close()
+        if self._beside is None:
+            self.archive.close()
+            self.driver.close()
 
     def connect(self) -> AeronCluster:
         """Connect a client."""
