@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import struct
 
+from aerowire.codecs.flyweights.archive.header import HEADER
+
 INT32S = (0, 1, -1, -2, 10, 1001, 64, 65535, 65536, 2**31 - 1, -(2**31))
 INT64S = (*INT32S, 32, 4096, 2**31, 2**32, 2**47, 2**62, 2**63 - 32, 2**63 - 1, -(2**63))
 COUNTS = (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7FFFFFF0, 65536, 1)
 LENGTHS = (0, 1, 100, 4000, 5000, 60_000)
 IPC = "aeron:ipc?term-length=64k"
-HEADER_LENGTH = 8
+HEADER_LENGTH = HEADER.size
 # Each of these a client may write; some are channels of a driver, some would be paths, some are none.
 CHANNELS = (
     IPC,
