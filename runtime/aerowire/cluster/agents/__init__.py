@@ -51,8 +51,8 @@ BEFORE an action is appended behind which nothing may come, or wait for IngressC
 The follower's log, a catch-up or a replay is a FollowedLog; one at a time. While a term is followed, it is consumed up to the leader's
 commit position, else up to `limit_log`, whose end LogReached says; in any case no further than `append_position`. The commit position
 counter follows. Openings, closes and timers come as LogMessages; behind cluster actions, new terms and messages of an extension the log
-is held until `resume_log`. Sweep the pending messages of services by the log's `service_session_id`. LogReturned says why a log has
-ended.
+is held until `resume_log`. The log's `position` may be ahead of the LogMessages that the conductor has taken: see `handed_position`.
+Sweep the pending messages of services by its `service_session_id`. LogReturned says why a log has ended.
 
 Back pressure. Ingress and log wait in their images for room in the log or in the ring of events; messages of members that find no room
 there are dropped, because positions behind them must not wait. `ingress_drops`, `consensus_drops` and `log_drops` count, by DropReason.

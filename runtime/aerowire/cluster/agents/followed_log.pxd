@@ -20,8 +20,10 @@ cdef class FollowedLog:
     cdef bint is_reached_posted
     # Written by the agent, read by any thread.
     cdef int64_t _position
+    cdef int64_t _handed_position                   # stored BEFORE the position that includes it
     cdef int64_t _cluster_time
     cdef int64_t _service_session_ids[SERVICE_IDS]
 
     cdef void on_session_message(self, int64_t cluster_session_id, int64_t timestamp) noexcept nogil
+    cdef void on_handed_over(self, int64_t end_position) noexcept nogil
     cdef void on_consumed(self) noexcept nogil

@@ -8,18 +8,22 @@ from aerowire.memory.atomics cimport load_acquire_i64, store_release_i64
 cdef class FollowedLog:
     """The image of a log, and what was seen in it. `append_position` bounds it to what this member's archive has recorded.
 
-    Changed by: the agent, once it was added. Invariant: the position only moves forward.
+    Changed by: the agent, once it was added. Invariants: positions only move forward; a LogMessage is posted BEFORE its end is
+    the handed position, which is stored BEFORE the position reaches it.
     """
 
     def __cinit__(self, MessageImage image not None, PositionBound append_position=None):
         self.image = image
         self.append_position = append_position
-        self._position = image.position()
+        self._position = self._handed_position = image.position()
 
     cdef void on_session_message(self, int64_t cluster_session_id, int64_t timestamp) noexcept nogil:
         store_release_i64(&self._cluster_time, timestamp)
         if cluster_session_id < 0:                  # a service's: its id is in the bits below the sign
             store_release_i64(&self._service_session_ids[(cluster_session_id >> 56) & (SERVICE_IDS - 1)], cluster_session_id)
+
+    cdef void on_handed_over(self, int64_t end_position) noexcept nogil:
+        store_release_i64(&self._handed_position, end_position)
 
     cdef void on_consumed(self) noexcept nogil:
         store_release_i64(&self._position, self.image.position())
@@ -30,6 +34,14 @@ cdef class FollowedLog:
     def position(self) -> int:
         """Up to which the log was consumed; any thread."""
         return load_acquire_i64(&self._position)
+
+    @property
+    def handed_position(self) -> int:
+        """The position behind the last LogMessage; any thread.
+
+        Read it AFTER `position`: a conductor that has taken the LogMessage that ends here has taken all up to that position.
+        """
+        return load_acquire_i64(&self._handed_position)
 
     @property
     def is_stream_ended(self) -> bool:

@@ -128,5 +128,6 @@ cdef class LogAdapter:
         if not self._events.post_message(EVENT_LOG_MESSAGE, <void*>log, log.image.message, log.image.length, log.image.end_position,
                                          is_held):
             return False
+        log.on_handed_over(log.image.end_position)
         log.image.is_held = is_held
         return True
