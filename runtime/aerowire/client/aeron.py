@@ -19,13 +19,15 @@ from aerowire.client.conductor.async_close import AsyncClose
 from aerowire.client.conductor.conductor import ClientConductor
 from aerowire.client.conductor.driver_connection import AsyncConnect, DriverConnection, DriverFile
 from aerowire.client.conductor.driver_proxy import DriverProxy
-from aerowire.client.conductor.keepalive import KeepaliveAgent
+from aerowire.client.conductor.keepalive import OK, KeepaliveAgent
 from aerowire.client.context import ClientContext, ConcludedContext, Invoker
 from aerowire.client.handles.waiting import wait_for_result
 
 STOP_TIMEOUT_S = 5.0
 # How often a driver that is not there yet is looked for.
 RETRY_SLEEP_MAX_S = 10e-3
+# How often an invoked conductor looks at what nothing tells it of: another driver, files that were cut short.
+_LOOK_INTERVAL_NS = 100_000_000
 
 
 class Aeron(AeronCommands):
@@ -58,6 +60,7 @@ class Aeron(AeronCommands):
         self._is_forked = False
         self._runners: list[AgentRunner] = []
         self._invoker: AgentInvoker | None = None
+        self._next_look_ns = -INT64_MAX  # of an invoked conductor, at what does not wake it
         fork.poison(self)
         if context.use_conductor_agent_invoker:
             self._invoker = AgentInvoker([self._watch, self._conductor], context.clock)
@@ -147,11 +150,20 @@ class Aeron(AeronCommands):
         self._conductor.ensure_open()
 
     def invoke(self) -> int:
-        """Do one duty cycle of a client made with `use_conductor_agent_invoker=True`; return how much was done."""
+        """Do one duty cycle of a client made with `use_conductor_agent_invoker=True`; return how much was done.
+
+        The conductor takes part when the driver has said something or something is due, as it does in a thread of its own.
+        """
         if self._invoker is None:
             raise AerowireError("the client's conductor has a thread of its own", expected="a client with use_conductor_agent_invoker=True")
-        self._conductor.ensure_open()
-        return self._invoker.invoke()
+        conductor, watch = self._conductor, self._watch
+        conductor.ensure_open()
+        work = self._invoker.invoke_native()
+        now_ns = watch.last_cycle_ns
+        if work or watch.liveness != OK or now_ns >= self._next_look_ns or conductor.next_deadline_ns() <= now_ns:
+            work += conductor.do_work(now_ns, 0)
+            self._next_look_ns = now_ns + _LOOK_INTERVAL_NS
+        return work
 
     def service(self) -> int:
         """Handle what the driver has said, without waiting for the client's own thread to do so; return how much was done. Any thread.

@@ -74,6 +74,11 @@ cdef class KeepaliveAgent(NativeAgent):
         """How long this thread had stood still when that was found too long."""
         return load_relaxed_i64(&self._service_gap_ns)
 
+    @property
+    def last_cycle_ns(self):
+        """Time of the last cycle. The thread of the agent."""
+        return self._last_service_ns
+
     def retire(self):
         """Write no heartbeat from now on: the client ends, or is a copy in a forked child."""
         store_release_i32(&self._is_retired, 1)
