@@ -114,4 +114,6 @@ class Initiation:
                 core.log_recording_id = NULL_VALUE
             core.append_position = 0 if core.log_recording_id == NULL_VALUE else result.append_position
             core.log_position = max(core.log_position, result.log_position)
+            if result.leader_heard_ns is not None:
+                core.time_of_last_leader_update_ns = max(core.time_of_last_leader_update_ns or 0, result.leader_heard_ns)
             self.init()

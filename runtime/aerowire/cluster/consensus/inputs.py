@@ -62,11 +62,13 @@ class LogStopped:
     """Nothing of a log that was led, followed, replayed or replicated is open any more; the recording ends at the append position.
 
     `log_position` is how far a leader's log was committed by then, or a follower's consumed: a native agent that has the term goes on
-    until it is stopped, beyond the position that the effect named.
+    until it is stopped, beyond the position that the effect named. `leader_heard_ns` is when such an agent of a follower has heard of the
+    leader last; None if no agent had the term.
     """
 
     append_position: int
     log_position: int = NULL_POSITION
+    leader_heard_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 from aerowire.archive.client.steps import Steps
 from aerowire.base.agent import Agent
 from aerowire.base.errors import AerowireError, ConsensusModuleError, StorageSpaceError
+from aerowire.cluster.agents.events import LogMessage, LogReturned
 from aerowire.cluster.consensus.inputs import SendFailed
 from aerowire.cluster.consensus.machine import ConsensusMachine
 from aerowire.cluster.consensus.messages import Message
 from aerowire.cluster.module.effects import Effects
-from aerowire.cluster.module.log.log_adapter import LogAdapter
+from aerowire.cluster.module.log.log_consumption import LogConsumption
 from aerowire.cluster.module.log.log_publisher import LogPublisher
 from aerowire.cluster.module.log.log_recording import LogRecording
 from aerowire.cluster.module.member import Member
 from aerowire.cluster.module.recovery import Recovered, recover
 from aerowire.codecs.flyweights.cluster.messages.termination_ack import TerminationAck
-from aerowire.codecs.flyweights.cnc import ConsensusModuleState
+from aerowire.codecs.flyweights.cnc import ConsensusModuleState, ElectionState
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 
 if TYPE_CHECKING:
@@ -164,13 +165,17 @@ class ConsensusModuleAgent(Agent):
         core, facts = self.core, recovered.facts
         recording = LogRecording(core, facts.log_recording_id, facts.append_position)
         log_publisher = LogPublisher(core, recording)
-        adapter = LogAdapter(self.member, core.context.log_fragment_limit, facts.log_position)
+        consumption = LogConsumption(
+            core.log_agent.proxy, self.member, service_count=core.context.service_count, position=facts.log_position
+        )
+        core.log_agent.listen(LogMessage, consumption.on_log_message)
+        core.log_agent.listen(LogReturned, consumption.on_log_returned)
         self.member.extension.begin(recording, log_publisher)
         self._effects = Effects(
             core,
             recording=recording,
             log_publisher=log_publisher,
-            adapter=adapter,
+            consumption=consumption,
             consensus_publisher=self._resources.consensus_publisher,
             services=self._resources.services,
             listener=self.member,
@@ -179,7 +184,7 @@ class ConsensusModuleAgent(Agent):
         member_ids = tuple(member.member_id for member in core.context.members)
         options, random = core.context.consensus_options, core.ports.random
         self.machine = ConsensusMachine(core.context.cluster_member_id, member_ids, options, random, facts)
-        self.member.begin(recovered, self.machine, log_publisher, adapter, self._resources.consensus_publisher, self._inbox.append)
+        self.member.begin(recovered, self.machine, log_publisher, consumption, self._resources.consensus_publisher, self._inbox.append)
         self._effects.carry_out(self.machine.start(now_ns))
         self.member.set_state(ConsensusModuleState.ACTIVE)
         self._consensus_adapter.begin(self._on_consensus_message)
@@ -189,9 +194,11 @@ class ConsensusModuleAgent(Agent):
         machine, effects = self.machine, self._effects
         assert machine is not None
         assert effects is not None  # it has recovered
-        work = effects.poll()
+        work = self._handle_inbox(machine, effects, now_ns)  # a term that the log begins is stored BEFORE the log goes on
+        work += effects.poll()
         work += self._handle_inbox(machine, effects, now_ns)
-        effects.carry_out(machine.tick(now_ns))
+        if machine.state is not ElectionState.CLOSED or not effects.follower_terms.has_term:  # else the native agent decides what is due
+            effects.carry_out(machine.tick(now_ns))
         work += self._handle_inbox(machine, effects, now_ns)
         return work + (0 if self.member.has_ended else self.member.do_work(now_ns))
 

@@ -49,6 +49,12 @@ class ModuleCore:
         if not counter.is_closed:
             counter.value = value
 
+    def raise_counter(self, kind: CounterType, value: int) -> None:
+        """Set a counter that never goes back, which may have gone with the client."""
+        counter = self.counters[kind]
+        if not counter.is_closed:
+            counter.propose_max(value)
+
     def increment(self, kind: CounterType) -> None:
         """Add one to a counter, which may have gone with the client."""
         counter = self.counters[kind]

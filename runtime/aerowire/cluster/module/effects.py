@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from aerowire.base.errors import AerowireError, ConsensusModuleError
 from aerowire.base.units import INT64_MAX
+from aerowire.cluster.agents.agent_events import LogEnd
 from aerowire.cluster.consensus import effects, inputs
 from aerowire.cluster.module.consensus_codec import encode_message
 from aerowire.cluster.module.log.catchup_replays import CatchupReplays
 from aerowire.cluster.module.log.follower_log import FollowerLog
+from aerowire.cluster.module.log.follower_terms import FollowerTerms
 from aerowire.cluster.module.log.log_replay import replay_log
 from aerowire.cluster.module.log.log_replication import replicate_log
 from aerowire.cluster.module.operations import Operations
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.extension.extension_host import ExtensionHost
-    from aerowire.cluster.module.log.log_adapter import LogAdapter
+    from aerowire.cluster.module.log.log_consumption import LogConsumption
     from aerowire.cluster.module.log.log_publisher import Appended, LogPublisher
     from aerowire.cluster.module.log.log_recording import LogRecording
     from aerowire.cluster.module.node_services.service_control import ServiceControl
@@ -44,7 +46,7 @@ class ElectionListener(Protocol):
 
     @property
     def may_read_log(self) -> bool:
-        """Whether the log may be read on: not while a snapshot is taken at the position that was read up to."""
+        """Whether the log may be consumed on: not while a snapshot is taken at the position that it has come to."""
         ...
 
     def on_election_started(self, reason: str) -> None:
@@ -81,7 +83,7 @@ class Effects:
         *,
         recording: LogRecording,
         log_publisher: LogPublisher,
-        adapter: LogAdapter,
+        consumption: LogConsumption,
         consensus_publisher: ConsensusPublisher,
         services: ServiceControl,
         listener: ElectionListener,
@@ -91,20 +93,20 @@ class Effects:
         self._core = core
         self._recording = recording
         self._log_publisher = log_publisher
-        self._adapter = adapter
+        self._consumption = consumption
         self._consensus_publisher = consensus_publisher
         self._services = services
         self._listener = listener
         self._give = give
         self._operations = Operations(give, core.errors.record)
-        self._follower_log = FollowerLog(core, recording, adapter, services)
+        self._follower_log = FollowerLog(core, recording, consumption, services)
+        self.follower_terms = FollowerTerms(core, recording, give)
         self._catchups = CatchupReplays(core)
         self._is_leader = False
         self._is_following = False
         self._has_joined_as_leader = False
-        self._notified_position = 0
         self._told: tuple[int, int] = (NULL_POSITION, NULL_POSITION)
-        self._told_position = adapter.position
+        self._told_position = consumption.position
         self._handlers: Mapping[type, Callable[[Any], object]] = {
             effects.StoreCandidateTerm: self._store_candidate_term,
             effects.StoreTerm: self._store_term,
@@ -127,8 +129,8 @@ class Effects:
             effects.StopCatchupReplay: self._stop_catchup_replay,
             effects.NotifyCommit: self._notify_commit,
             effects.ElectionStarted: lambda effect: listener.on_election_started(effect.reason),
-            effects.ElectionComplete: listener.on_election_complete,
-            effects.TerminateAt: lambda effect: listener.on_terminate_at(effect.position),
+            effects.ElectionComplete: self._complete_election,
+            effects.TerminateAt: self._terminate_at,
         }
 
     def carry_out(self, decided: tuple[effects.Effect, ...]) -> None:
@@ -141,15 +143,16 @@ class Effects:
                 self._give(inputs.EffectFailed(f"{type(effect).__name__}: {error}"))
 
     def poll(self) -> int:
-        """Proceed with what is under way, read the log as far as it may be, and tell of both; return how much was done."""
+        """Proceed with what is under way and with the log, and tell of both; return how much was done."""
         self._catchups.poll()
-        return self._log_publisher.poll() + self._operations.poll() + self._tell_recorded() + self._follow()
+        return self._log_publisher.poll() + self._operations.poll() + self._tell_recorded() + self._consume()
 
     def close(self) -> None:
         """Leave the log as a member that ends: without waiting."""
         self._operations.abandon()
         self._catchups.stop_all()
         self._log_publisher.close()
+        self.follower_terms.end()
         self._follower_log.close()
         self._recording.stop_soon()
 
@@ -160,7 +163,7 @@ class Effects:
             append_position = self._recording.append_position()
         except ConsensusModuleError as error:
             # The archive stops to record a log that its leader has closed, often before the image goes.
-            is_log_closed, self._is_following = self._is_following and self._adapter.is_stream_ended, False
+            is_log_closed, self._is_following = self._is_following and self._consumption.is_stream_ended, False
             self._give(inputs.LogImageClosed(is_end_of_stream=True) if is_log_closed else inputs.EffectFailed(str(error)))
             return 1
         published = self._log_publisher.position if self._is_leader else NULL_POSITION
@@ -171,29 +174,21 @@ class Effects:
         self._give(inputs.LogRecorded(append_position, published))
         return 1
 
-    def _follow(self) -> int:
-        """Read the leader's log as far as it is committed and recorded here; then services may."""
-        if not self._is_following or not self._listener.may_read_log:
-            return 0
-        adapter = self._adapter
-        count = adapter.poll(min(self._notified_position, self._recording.stop_position))
-        self._tell_consumed()
-        if count == 0 and adapter.is_image_closed:
-            self._is_following = False
-            self._give(inputs.LogImageClosed(adapter.is_end_of_stream))
-        return count
-
-    def _tell_consumed(self) -> None:
-        position = self._adapter.position
+    def _consume(self) -> int:
+        """Let the log go on behind what was done for it, and tell how far it is consumed, or that a leader's log has ended."""
+        log = self._consumption
+        log.sweep()
+        may_read = self._listener.may_read_log
+        done = int(may_read and log.resume())
+        position = log.position
         if position > self._told_position:
             self._told_position = position
-            self._commit(position)
             self._give(inputs.LogConsumed(position))
-
-    def _commit(self, position: int) -> None:
-        counter = self._core.counters[CounterType.CLUSTER_COMMIT_POSITION]
-        if not counter.is_closed:
-            counter.propose_max(position)
+        if may_read and self._is_following and log.end is not None:
+            self._is_following = False
+            self._give(inputs.LogImageClosed(is_end_of_stream=log.end is LogEnd.OF_STREAM))
+            done += 1
+        return done
 
     # Stores
 
@@ -340,24 +335,32 @@ class Effects:
     def _start_replay(self, effect: effects.StartReplay) -> None:
         steps = replay_log(
             self._core,
-            self._adapter,
+            self._consumption,
             self._services,
             self._recording.recording_id,
             effect.from_position,
             effect.to_position,
-            self._on_replay_progress,
+            lambda: self._listener.may_read_log,
         )
         self._operations.start(f"replay the log from position {effect.from_position} to {effect.to_position}", steps)
 
-    def _on_replay_progress(self) -> bool:
-        self._tell_consumed()
-        return self._listener.may_read_log
-
     def _notify_commit(self, effect: effects.NotifyCommit) -> None:
-        self._notified_position = max(self._notified_position, effect.position)
         # Before services join the term's log they may still read that of the term before, of which a replay shows them what is committed.
         if self._has_joined_as_leader:
-            self._commit(effect.position)
+            self._core.raise_counter(CounterType.CLUSTER_COMMIT_POSITION, effect.position)
+        elif self.follower_terms.has_term:
+            self.follower_terms.notify_commit(effect.position)
+        elif self._is_following:
+            self._consumption.limit(effect.position)
+
+    def _complete_election(self, effect: effects.ElectionComplete) -> None:
+        if self._is_following:
+            self.follower_terms.begin(effect)
+        self._listener.on_election_complete(effect)
+
+    def _terminate_at(self, effect: effects.TerminateAt) -> None:
+        self.follower_terms.terminate()
+        self._listener.on_terminate_at(effect.position)
 
     def _stop_log(self, effect: effects.StopLog) -> None:
         self._is_following = self._has_joined_as_leader = False
@@ -366,14 +369,18 @@ class Effects:
         self._catchups.stop_all()
         self._follower_log.close()
         self._log_publisher.close()
-        self._adapter.leave()
+        self.follower_terms.end()
+        self._consumption.leave()
         self._operations.start("leave the log", self._stop(effect.log_position))
 
     def _stop(self, log_position: int) -> _Steps:
+        while self.follower_terms.has_term or not self._consumption.is_left:
+            yield None
+        # What the agent has consumed meanwhile services may have: it is not taken back.
+        log_position = max(log_position, self._consumption.position)
         yield from self._recording.stop()
         yield from self._follower_log.await_sockets_closed()
         while not self._log_publisher.is_settled:  # the end of the term comes after the results of its appends
             yield None
-        self._notified_position = log_position
         self._listener.on_log_left(log_position)
-        return inputs.LogStopped(self._recording.stop_position)
+        return inputs.LogStopped(self._recording.stop_position, log_position, self.follower_terms.leader_heard_ns)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.files.snapshot_sets import Snapshot
     from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log.log_adapter import LogAdapter
+    from aerowire.cluster.module.log.log_consumption import LogConsumption
     from aerowire.cluster.module.log.log_publisher import LogPublisher
     from aerowire.cluster.module.node_services.service_codec import Word
     from aerowire.cluster.module.node_services.service_control import ServiceControl
@@ -64,7 +64,7 @@ class Member:
         self.services = services
         self.machine: ConsensusMachine | None = None
         self.log_publisher: LogPublisher | None = None
-        self.adapter: LogAdapter | None = None
+        self.consumption: LogConsumption | None = None
         self.consensus_publisher: ConsensusPublisher | None = None
         self.state = ConsensusModuleState.INIT
         self.role = ClusterRole.FOLLOWER
@@ -98,13 +98,13 @@ class Member:
         recovered: Recovered,
         machine: ConsensusMachine,
         log_publisher: LogPublisher,
-        adapter: LogAdapter,
+        consumption: LogConsumption,
         consensus_publisher: ConsensusPublisher,
         give: Callable[[Result], object],
     ) -> None:
         """Take over what was recovered, BEFORE the first election."""
         core = self.core
-        self.machine, self.log_publisher, self.adapter = machine, log_publisher, adapter
+        self.machine, self.log_publisher, self.consumption = machine, log_publisher, consumption
         self.consensus_publisher, self._give = consensus_publisher, give
         self.services.client_ids = frozenset(recovered.client_ids)
         self._counter_handler = core.aeron.add_unavailable_counter_handler(self._on_unavailable_counter)
@@ -187,7 +187,7 @@ class Member:
 
     @property
     def may_read_log(self) -> bool:
-        """Whether the log may be read on: not while a snapshot is taken at the position that was read up to."""
+        """Whether the log may be consumed on: not while a snapshot is taken at the position that it has come to."""
         return self.state in {ConsensusModuleState.ACTIVE, ConsensusModuleState.SUSPENDED}
 
     @property
@@ -238,7 +238,7 @@ class Member:
         """Roll back what was not committed, and leave the clients until a leader is known."""
         self._ingress.close()
         self.core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.INACTIVE)
-        self.core.set_counter(CounterType.CLUSTER_COMMIT_POSITION, log_position)
+        self.core.raise_counter(CounterType.CLUSTER_COMMIT_POSITION, log_position)
         state = self.replicated.end_term(log_position)
         if state is not None and self.state is not ConsensusModuleState.CLOSED:
             self.set_state(state)
@@ -249,7 +249,7 @@ class Member:
         core, term_id = self.core, effect.leadership_term_id
         self.leader_member_id = effect.leader_member_id
         self._set_leadership_term_id(term_id)
-        core.set_counter(CounterType.CLUSTER_COMMIT_POSITION, effect.log_position)
+        core.raise_counter(CounterType.CLUSTER_COMMIT_POSITION, effect.log_position)
         if self.role is ClusterRole.LEADER and self.log_publisher is not None:
             core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.NEUTRAL)
             self.replicated.begin_leading(self.log_publisher, term_id)
@@ -274,9 +274,9 @@ class Member:
 
     # The log
 
-    def on_session_message(self, cluster_session_id: int, _timestamp: int) -> None:
-        """Take note of a message of a client or a service."""
-        self.replicated.on_session_message(cluster_session_id)
+    def on_service_message(self, cluster_session_id: int) -> None:
+        """Take note of the session id of the latest message of a service."""
+        self.replicated.on_service_message(cluster_session_id)
 
     def on_log_event(self, event: Any, log_position: int) -> None:
         """Take a message of the log of another template."""

@@ -328,13 +328,13 @@ class MemberActions:
             self._on_services_terminated(self._termination_position)
 
     def _follow_termination(self) -> int:
-        member, adapter = self._member, self._member.adapter
+        member, consumption = self._member, self._member.consumption
         if (
             self._termination_position == NULL_POSITION
             or not member.is_following
             or not member.may_read_log
-            or adapter is None
-            or adapter.position < self._termination_position
+            or consumption is None
+            or consumption.position < self._termination_position
         ):
             return 0
         self._terminate_services()

@@ -115,14 +115,9 @@ class ReplicatedState:
 
     # The log of another leader, or of before
 
-    def on_session_message(self, cluster_session_id: int) -> None:
-        """Take note of a message of a client, or of a service."""
-        if cluster_session_id < 0:
-            service_id = service_id_of_log_message(cluster_session_id)
-            if service_id < len(self._trackers):
-                self._trackers[service_id].sweep_follower_messages(cluster_session_id)
-        else:
-            self.sessions.give(inputs.SessionActive(cluster_session_id, self._core.ports.clock.now_ns()))
+    def on_service_message(self, cluster_session_id: int) -> None:
+        """Take note of the session id of the latest message of a service of this node."""
+        self._trackers[service_id_of_log_message(cluster_session_id)].sweep_follower_messages(cluster_session_id)
 
     def on_log_event(self, event: Any, log_position: int) -> bool:
         """Take an event of the log; return whether it is of this state."""

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from aerowire.client.subscriptions.actions import Action
 from aerowire.client.subscriptions.image import Image
 from aerowire.cluster.agents.agent_events import LogEnd
 from aerowire.cluster.agents.events import LogMessage, LogReturned
 from aerowire.cluster.module.log.log_consumption import LogConsumption
+from aerowire.cluster.sessions.extension_message import ExtensionMessage
 from aerowire.codecs.flyweights.cluster import ClusterAction, ClusterActionRequest, SessionCloseEvent, TimerEvent
 from aerowire.codecs.flyweights.cluster.enums import CloseReason
 from aerowire.codecs.flyweights.cluster.messages.timer_event import TimerEventDecoder
@@ -26,6 +28,7 @@ class Conductor:
 
     def __init__(self, host: LogHost, position: int = 0) -> None:
         self.handled: list[Any] = []
+        self.answers: list[Action] = []
         self.consumption = LogConsumption(host.proxy, self, service_count=2, position=position)
         self._host = host
 
@@ -45,8 +48,12 @@ class Conductor:
     def on_log_event(self, event: Any, log_position: int) -> None:
         self.handled.append((event, log_position))
 
-    def on_foreign_message(self, schema_id: int, template_id: int, message: bytes) -> None:
-        self.handled.append((schema_id, template_id, len(message)))
+    def on_extension_message(self, message: ExtensionMessage, log_position: int) -> Action:
+        self.handled.append((message.schema_id, message.template_id, log_position))
+        return self.answers.pop(0) if self.answers else Action.CONTINUE
+
+    def on_damaged_message(self, schema_id: int, template_id: int) -> None:
+        self.handled.append((schema_id, template_id))
 
 
 @pytest.fixture
@@ -112,20 +119,46 @@ def test_a_log_that_is_held_goes_on_when_it_is_resumed(host: LogHost, conductor:
     assert (conductor.consumption.position, conductor.handled) == (positions[0], [(SUSPEND, positions[0])])
     assert conductor.consumption.resume()
     conductor.take()
-    assert conductor.handled[1:] == [(9, 1, 48)]
+    assert conductor.handled[1:] == [(9, 1, positions[1])]
     assert conductor.consumption.resume()
     assert not conductor.consumption.resume()
     conductor.take()
     assert conductor.handled[2:] == [(TIMER, positions[2])]
 
 
-def test_a_damaged_message_of_the_schema_is_a_foreign_one(host: LogHost, conductor: Conductor) -> None:
+def test_a_message_of_an_extension_that_is_refused_comes_again(host: LogHost, conductor: Conductor) -> None:
+    publication, image = new_log(host)
+    positions = publish(publication, TIMER.encode(), b"\x04\x00\x01\x00\x09\x00\x00\x00" + bytes(40), TIMER.encode())
+    conductor.answers = [Action.ABORT, Action.ABORT]
+    conductor.consumption.join(image)
+    conductor.consumption.limit(FOREVER)
+    conductor.take()
+    assert not conductor.consumption.resume()
+    assert (conductor.consumption.position, conductor.handled[1:]) == (positions[0], [(9, 1, positions[1])] * 2)
+    assert conductor.consumption.resume()
+    conductor.take()
+    assert (conductor.consumption.position, len(conductor.handled), conductor.handled[-1]) == (positions[2], 5, (TIMER, positions[2]))
+
+
+def test_a_log_that_is_left_at_a_refused_message_ends_before_it(host: LogHost, conductor: Conductor) -> None:
+    publication, image = new_log(host)
+    first, _ = publish(publication, TIMER.encode(), b"\x04\x00\x01\x00\x09\x00\x00\x00" + bytes(40))
+    conductor.answers = [Action.ABORT]
+    conductor.consumption.join(image)
+    conductor.consumption.limit(FOREVER)
+    conductor.take()
+    conductor.consumption.leave()
+    conductor.take()
+    assert (conductor.consumption.is_left, conductor.consumption.position) == (True, first)
+
+
+def test_a_damaged_message_of_the_schema_is_noted(host: LogHost, conductor: Conductor) -> None:
     publication, image = new_log(host)
     publish(publication, TIMER.encode()[:12])
     conductor.consumption.join(image)
     conductor.consumption.limit(FOREVER)
     conductor.take()
-    assert conductor.handled == [(TimerEventDecoder.SBE_SCHEMA_ID, TimerEventDecoder.SBE_TEMPLATE_ID, 12)]
+    assert conductor.handled == [(TimerEventDecoder.SBE_SCHEMA_ID, TimerEventDecoder.SBE_TEMPLATE_ID)]
 
 
 def test_messages_of_services_are_told_before_what_holds_the_log_and_once(host: LogHost, conductor: Conductor) -> None:

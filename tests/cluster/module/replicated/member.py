@@ -189,7 +189,8 @@ class Member:
         event = self._world.log[self.read].event
         self.read += 1
         if isinstance(event, SessionMessageHeader):
-            self.state.on_session_message(event.cluster_session_id)
+            if event.cluster_session_id < 0:
+                self.state.on_service_message(event.cluster_session_id)
         else:
             self.state.on_log_event(event, self.read * ENTRY_LENGTH)
 

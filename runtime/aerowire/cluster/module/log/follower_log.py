@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.image import Image
     from aerowire.client.subscriptions.subscription import Subscription
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log.log_adapter import LogAdapter
+    from aerowire.cluster.module.log.log_consumption import LogConsumption
     from aerowire.cluster.module.log.log_recording import LogRecording
     from aerowire.cluster.module.node_services.service_control import ServiceControl
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 class FollowerLog:
     """The log of a leader, as one follower receives it. Invariant: a destination is there only while the subscription is."""
 
-    def __init__(self, core: ModuleCore, recording: LogRecording, adapter: LogAdapter, services: ServiceControl) -> None:
+    def __init__(self, core: ModuleCore, recording: LogRecording, consumption: LogConsumption, services: ServiceControl) -> None:
         """Start without a log."""
         self._core = core
         self._recording = recording
-        self._adapter = adapter
+        self._consumption = consumption
         self._services = services
         self._subscription: Subscription | None = None
         self._catchup_destination: str | None = None
@@ -76,7 +76,7 @@ class FollowerLog:
                 "the log begins at another position", where=f"session {log_session_id}", expected=position, actual=image.join_position
             )
         yield from self._recording.record(subscription.channel, log_session_id, SourceLocation.REMOTE)
-        self._adapter.join(image)
+        self._consumption.join(image, self._recording.position_bound())
         yield from self._services.join_log(
             log_position=position,
             max_log_position=INT64_MAX,
@@ -94,7 +94,7 @@ class FollowerLog:
         destinations = self._catchup_destination, self._live_destination
         self._catchup_destination = self._live_destination = None
         if subscription is not None:
-            self._adapter.leave()
+            self._consumption.leave()
             for destination in destinations:
                 if destination is not None:
                     subscription.async_remove_destination(destination)

@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aerowire.client.lending.lent_image import LentImage
+from aerowire.client.subscriptions.actions import Action
 from aerowire.cluster.agents.agent_events import LogEnd
 from aerowire.cluster.agents.followed_log import FollowedLog
 from aerowire.cluster.agents.message_image import MessageImage
+from aerowire.cluster.sessions.extension_message import ExtensionMessage
 from aerowire.codecs.flyweights.cluster.dispatch import decode
 from aerowire.codecs.flyweights.cluster.header import HEADER
+from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeaderDecoder
 from aerowire.codecs.support.errors import SbeError
 
 if TYPE_CHECKING:
@@ -36,8 +39,12 @@ class LogHandler(Protocol):
         """Take a message of another template than session messages, as its data class, and the position behind it."""
         ...
 
-    def on_foreign_message(self, schema_id: int, template_id: int, message: bytes) -> None:
-        """Take a message of another schema, or a damaged one."""
+    def on_extension_message(self, message: ExtensionMessage, log_position: int) -> Action:
+        """Take a message of another schema, and the position behind it; ABORT lets it come again before the log is consumed on."""
+        ...
+
+    def on_damaged_message(self, schema_id: int, template_id: int) -> None:
+        """Take note of a message that is unknown or damaged."""
         ...
 
 
@@ -57,6 +64,7 @@ class LogConsumption:
         self._end: LogEnd | None = None
         self._handled_position = position
         self._is_held = False
+        self._refused: LogMessage | None = None  # comes again, and is kept until its log is given back
         self._images: dict[FollowedLog, Image] = {}  # of the logs that the agent has
 
     # What it has come to
@@ -101,7 +109,12 @@ class LogConsumption:
         self._proxy.limit_log(position)
 
     def resume(self) -> bool:
-        """Let a log be consumed that is held behind a message; return whether there was one."""
+        """Let a log be consumed that is held behind a message, unless that is refused again; return whether there was one."""
+        if self._refused is not None and self._refused.log is self._log:
+            refused, self._refused = self._refused, None
+            self._take(refused)
+            if self._refused is not None:
+                return False
         was_held, self._is_held = self._is_held, False
         if was_held:
             self._proxy.resume_log()
@@ -122,15 +135,16 @@ class LogConsumption:
             self._sweep(event.log)
         is_current = event.log is self._log
         self._is_held |= is_current and event.is_held
-        self._handle(event.message, event.position)
-        if is_current:
-            self._handled_position = event.position
+        self._take(event)
 
     def on_log_returned(self, event: LogReturned) -> None:
         """Take an image back, and the position that its log has come to."""
         self._images.pop(event.log).take_back()
         self._sweep(event.log)
-        self._position = max(self._position, event.position)
+        if self._refused is not None and self._refused.log is event.log:
+            self._refused = None
+        else:
+            self._position = max(self._position, event.position)
         if event.log is self._log:
             self._end = event.end
 
@@ -139,14 +153,25 @@ class LogConsumption:
         if self._log is not None:
             self._sweep(self._log)
 
-    def _handle(self, message: bytes, log_position: int) -> None:
+    def _take(self, event: LogMessage) -> None:
+        """Have a message handled; one that is refused comes again, if the log is still consumed."""
+        is_current = event.log is self._log
+        if self._handle(event.message, event.position) is Action.ABORT and is_current:
+            self._refused = event
+        elif is_current:
+            self._handled_position = event.position
+
+    def _handle(self, message: bytes, log_position: int) -> Action:
+        _, template_id, schema_id, _ = HEADER.unpack(memoryview(message), 0)
+        if schema_id != SessionMessageHeaderDecoder.SBE_SCHEMA_ID:
+            return self._handler.on_extension_message(ExtensionMessage.decode(message), log_position)
         try:
             event = decode(message)
         except SbeError:
-            _, template_id, schema_id, _ = HEADER.unpack(memoryview(message), 0)
-            self._handler.on_foreign_message(schema_id, template_id, message)
+            self._handler.on_damaged_message(schema_id, template_id)
         else:
             self._handler.on_log_event(event, log_position)
+        return Action.CONTINUE
 
     def _sweep(self, log: FollowedLog) -> None:
         for service_id, swept in enumerate(self._swept):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
+from aerowire.archive.agents.position_bound import PositionBound
 from aerowire.archive.client.recording_pos import describe_recording_counter, find_counter_id_by_recording, find_counter_id_by_session
 from aerowire.base.errors import ClosedError, ConsensusModuleError
 from aerowire.base.units import NULL_VALUE
@@ -53,6 +54,20 @@ class LogRecording:
                 "log recording stopped", where=f"recording {self.recording_id}, position {self.stop_position}"
             ) from None
         return self.stop_position
+
+    def position_bound(self) -> PositionBound:
+        """Return how far the log is recorded, for an agent. Raises ConsensusModuleError where the log is not recorded any more."""
+        self.append_position()
+        counter, bound = self._counter, None
+        if counter is not None:
+            try:
+                bound = PositionBound(self._core.aeron.counters_reader, counter.counter_id)
+            except ValueError:  # it was freed just now
+                bound = None
+        self.append_position()  # the counter was still this recording's AFTER the bound had found it
+        if bound is None:
+            raise ConsensusModuleError("the log is not recorded", where=f"recording {self.recording_id}, position {self.stop_position}")
+        return bound
 
     def record(self, channel: str, log_session_id: int, source_location: SourceLocation) -> _Steps:
         """Record a session of the log's stream from now on, in steps."""

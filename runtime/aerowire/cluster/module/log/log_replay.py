@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from aerowire.client.subscriptions.image import Image
     from aerowire.client.subscriptions.subscription import Subscription
     from aerowire.cluster.module.core import ModuleCore
-    from aerowire.cluster.module.log.log_adapter import LogAdapter
+    from aerowire.cluster.module.log.log_consumption import LogConsumption
     from aerowire.cluster.module.node_services.service_control import ServiceControl
 
 
 def replay_log(
     core: ModuleCore,
-    adapter: LogAdapter,
+    consumption: LogConsumption,
     services: ServiceControl,
     recording_id: int,
     from_position: int,
     to_position: int,
-    on_progress: Callable[[], bool],
+    may_go_on: Callable[[], bool],
 ) -> Generator[Pending[Any] | None, Any, ReplayDone]:
-    """Replay a part of a recording, in steps. `on_progress` is called in each, and returns whether the member may go on with reading."""
+    """Replay a part of a recording, in steps. `may_go_on` returns whether the member has done what the log has asked for so far."""
     archive, aeron, context = core.archive, core.aeron, core.context
     params = ReplayParams(position=from_position, length=to_position - from_position)
     replay_session_id: int = yield archive.async_start_replay(recording_id, context.replay_channel, context.replay_stream_id, params)
@@ -44,7 +44,7 @@ def replay_log(
             raise ConsensusModuleError(
                 "the replay begins at another position", where=channel, expected=from_position, actual=image.join_position
             )
-        adapter.join(image)
+        consumption.join(image)
         yield from services.join_log(
             log_position=from_position,
             max_log_position=to_position,
@@ -54,18 +54,17 @@ def replay_log(
             role=ClusterRole.FOLLOWER,
             log_channel=channel,
         )
-        while not (may_read := on_progress()) or adapter.position < to_position:
-            if adapter.is_image_closed and adapter.position < to_position:
-                raise ConsensusModuleError("unexpected image close when replaying log", where=f"position {adapter.position}")
-            if may_read:
-                adapter.poll(to_position)
+        consumption.limit(to_position)
+        while not may_go_on() or consumption.position < to_position:
+            if consumption.end is not None and consumption.position < to_position:
+                raise ConsensusModuleError("unexpected image close when replaying log", where=f"position {consumption.position}")
             yield None
-        return ReplayDone(adapter.position)
+        return ReplayDone(consumption.position)
     finally:
         if not aeron.is_closed:
-            if adapter.position < to_position and archive.is_connected:  # one that is complete ends by itself
+            if consumption.position < to_position and archive.is_connected:  # one that is complete ends by itself
                 archive.async_stop_replay(replay_session_id)
-            adapter.leave()
+            consumption.leave()
             if subscription is not None:
                 subscription.close()
 

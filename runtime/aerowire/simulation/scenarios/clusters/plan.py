@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SIZES = (1, 2, 3, 5)
 _LIMITS: Mapping[str, Limits] = {**LIMITS, "clients": (1, 10), "duration_s": (1, 600)}
+WHEEL = "io.aeron.cluster.WheelTimerServiceSupplier"
+PRIORITY_HEAP = "io.aeron.cluster.PriorityHeapTimerServiceSupplier"
 
 
 class Trouble(Enum):
