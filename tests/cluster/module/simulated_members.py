@@ -20,7 +20,7 @@ DRIVER: dict[str, Any] = {"term_buffer_length": "64k", "ipc_term_buffer_length":
 
 
 class SimulatedMember:
-    """One member. Changed by the world; `start` begins a life, `kill` ends it."""
+    """One member. Changed by the world; `start` begins a life, `kill` ends it. While `is_stalled`, its module runs no Python."""
 
     def __init__(self, host: SimulatedHost, members: str, member_id: int) -> None:
         self.host = host
@@ -28,6 +28,8 @@ class SimulatedMember:
         self.module: ConsensusModule | None = None
         self.service: ScriptedService | None = None
         self.appended: list[Appended] = []
+        self.is_stalled = False
+        self.look_ns = LOOK_NS
         self._options = {**OPTIONS, "cluster_members": members, "cluster_member_id": member_id, "cluster_dir": "/cluster", "environ": {}}
         self._options["replication_channel"] = f"aeron:udp?endpoint={host.address}:0"
 
@@ -45,7 +47,7 @@ class SimulatedMember:
         self._ports = self.host.ports_for(process)
         self._launching = ConsensusModule.async_launch(aeron_dir=AERON_DIR, use_agent_invoker=True, ports=self._ports, **self._options)
         self._connecting = Aeron.async_connect(AERON_DIR, use_conductor_agent_invoker=True, ports=self._ports, environ={})
-        process.start(self._work, lambda: self._ports.clock.now_ns() + LOOK_NS)
+        process.start(self._work, lambda: self._ports.clock.now_ns() + self.look_ns)
 
     def kill(self) -> None:
         """End all processes of the host at once."""
@@ -83,10 +85,17 @@ class SimulatedMember:
                 self.module = self._launching.result()
                 self.service = ScriptedService(self._connecting.result())
             return 1
-        work = self.module.invoker.invoke()
+        work = self._work_natively(self.module) if self.is_stalled else self.module.invoker.invoke()
         if self.service is not None:
             self.service.work()
         return work
+
+    @staticmethod
+    def _work_natively(module: ConsensusModule) -> int:
+        """Run what needs no Python: the watch over the driver, which keeps the client alive, and the log agent."""
+        client = module.aeron._invoker
+        assert client is not None
+        return client.invoke_native() + module.invoker.invoke_native()
 
     def _is_in_term(self, role: ClusterRole) -> bool:
         machine = None if self.module is None else self.module.agent.machine
