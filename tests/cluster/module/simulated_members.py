@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aerowire.base.runner import AgentInvoker
 from aerowire.client import Aeron
 from aerowire.cluster.module.consensus_module import ConsensusModule
 from aerowire.cluster.module.log.log_publisher import Appended
@@ -94,7 +95,7 @@ class SimulatedMember:
     def _work_natively(module: ConsensusModule) -> int:
         """Run what needs no Python: the watch over the driver, which keeps the client alive, and the log agent."""
         client = module.aeron._invoker
-        assert client is not None
+        assert isinstance(client, AgentInvoker)
         return client.invoke_native() + module.invoker.invoke_native()
 
     def _is_in_term(self, role: ClusterRole) -> bool:

@@ -115,8 +115,8 @@ class Node:
 
     def stop(self) -> None:
         """End all that is the node's own."""
+        self.module.close()  # BEFORE the services, whose end it would take for unexpected
         self.container.close()
-        self.module.close()
         if self._beside is None:
             self.archive.close()
             self.driver.close()

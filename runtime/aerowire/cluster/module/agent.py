@@ -17,7 +17,7 @@ from aerowire.base.errors import AerowireError, ConsensusModuleError, StorageSpa
 from aerowire.cluster.agents.events import LogMessage, LogReturned
 from aerowire.cluster.consensus.inputs import SendFailed
 from aerowire.cluster.consensus.machine import ConsensusMachine
-from aerowire.cluster.consensus.messages import Message
+from aerowire.cluster.consensus.messages import CanvassPosition, Message
 from aerowire.cluster.module.effects import Effects
 from aerowire.cluster.module.log.log_consumption import LogConsumption
 from aerowire.cluster.module.log.log_publisher import LogPublisher
@@ -184,7 +184,10 @@ class ConsensusModuleAgent(Agent):
         member_ids = tuple(member.member_id for member in core.context.members)
         options, random = core.context.consensus_options, core.ports.random
         self.machine = ConsensusMachine(core.context.cluster_member_id, member_ids, options, random, facts)
-        self.member.begin(recovered, self.machine, log_publisher, consumption, self._resources.consensus_publisher, self._inbox.append)
+        leader_log = self._effects.leader_log
+        self.member.begin(
+            recovered, self.machine, log_publisher, leader_log, consumption, self._resources.consensus_publisher, self._inbox.append
+        )
         self._effects.carry_out(self.machine.start(now_ns))
         self.member.set_state(ConsensusModuleState.ACTIVE)
         self._consensus_adapter.begin(self._on_consensus_message)
@@ -197,7 +200,8 @@ class ConsensusModuleAgent(Agent):
         work = self._handle_inbox(machine, effects, now_ns)  # a term that the log begins is stored BEFORE the log goes on
         work += effects.poll()
         work += self._handle_inbox(machine, effects, now_ns)
-        if machine.state is not ElectionState.CLOSED or not effects.follower_terms.has_term:  # else the native agent decides what is due
+        has_term = effects.leader_log.has_term or effects.follower_terms.has_term
+        if machine.state is not ElectionState.CLOSED or not has_term:  # else the native agent decides what is due
             effects.carry_out(machine.tick(now_ns))
         work += self._handle_inbox(machine, effects, now_ns)
         return work + (0 if self.member.has_ended else self.member.do_work(now_ns))
@@ -222,6 +226,8 @@ class ConsensusModuleAgent(Agent):
     def _on_consensus_message(self, message: Message | Request, image: MessageImage) -> None:
         if isinstance(message, Message):
             self.core.events.message(message)
+            if isinstance(message, CanvassPosition) and self._effects is not None:
+                self._effects.leader_log.on_canvass_position(message)
             self._inbox.append(message)
         elif isinstance(message, TerminationAck):
             self.member.on_termination_ack(message)

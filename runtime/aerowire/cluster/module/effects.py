@@ -10,17 +10,15 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aerowire.base.errors import AerowireError, ConsensusModuleError
-from aerowire.base.units import INT64_MAX
 from aerowire.cluster.agents.agent_events import LogEnd
 from aerowire.cluster.consensus import effects, inputs
 from aerowire.cluster.module.consensus_codec import encode_message
-from aerowire.cluster.module.log.catchup_replays import CatchupReplays
 from aerowire.cluster.module.log.follower_log import FollowerLog
 from aerowire.cluster.module.log.follower_terms import FollowerTerms
+from aerowire.cluster.module.log.leader_log import LeaderLog
 from aerowire.cluster.module.log.log_replay import replay_log
 from aerowire.cluster.module.log.log_replication import replicate_log
 from aerowire.cluster.module.operations import Operations
-from aerowire.codecs.flyweights.archive.enums import SourceLocation
 from aerowire.codecs.flyweights.archive_files import NULL_POSITION
 from aerowire.codecs.flyweights.cnc import ClusterRole
 from aerowire.codecs.flyweights.events import ClusterEventCode
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.extension.extension_host import ExtensionHost
     from aerowire.cluster.module.log.log_consumption import LogConsumption
-    from aerowire.cluster.module.log.log_publisher import Appended, LogPublisher
+    from aerowire.cluster.module.log.log_publisher import LogPublisher
     from aerowire.cluster.module.log.log_recording import LogRecording
     from aerowire.cluster.module.node_services.service_control import ServiceControl
 
@@ -101,10 +99,9 @@ class Effects:
         self._operations = Operations(give, core.errors.record)
         self._follower_log = FollowerLog(core, recording, consumption, services)
         self.follower_terms = FollowerTerms(core, recording, give)
-        self._catchups = CatchupReplays(core)
+        self.leader_log = LeaderLog(core, recording, log_publisher, services, give)
         self._is_leader = False
         self._is_following = False
-        self._has_joined_as_leader = False
         self._told: tuple[int, int] = (NULL_POSITION, NULL_POSITION)
         self._told_position = consumption.position
         self._handlers: Mapping[type, Callable[[Any], object]] = {
@@ -125,8 +122,8 @@ class Effects:
             effects.AddLiveDestination: self._add_live_destination,
             effects.RemoveCatchupDestination: self._remove_catchup_destination,
             effects.JoinLogAsFollower: self._join_log_as_follower,
-            effects.StartCatchup: self._start_catchup,
-            effects.StopCatchupReplay: self._stop_catchup_replay,
+            effects.StartCatchup: self.leader_log.start_catchup,
+            effects.StopCatchupReplay: self.leader_log.stop_catchup,
             effects.NotifyCommit: self._notify_commit,
             effects.ElectionStarted: lambda effect: listener.on_election_started(effect.reason),
             effects.ElectionComplete: self._complete_election,
@@ -144,14 +141,14 @@ class Effects:
 
     def poll(self) -> int:
         """Proceed with what is under way and with the log, and tell of both; return how much was done."""
-        self._catchups.poll()
-        return self._log_publisher.poll() + self._operations.poll() + self._tell_recorded() + self._consume()
+        work = self.leader_log.poll() + self._operations.poll()
+        committed_position = self.leader_log.committed_position  # read BEFORE what is recorded, which it is at most
+        return work + self._tell_recorded() + self.leader_log.tell_committed(committed_position) + self._consume()
 
     def close(self) -> None:
         """Leave the log as a member that ends: without waiting."""
         self._operations.abandon()
-        self._catchups.stop_all()
-        self._log_publisher.close()
+        self.leader_log.close()
         self.follower_terms.end()
         self._follower_log.close()
         self._recording.stop_soon()
@@ -254,40 +251,20 @@ class Effects:
         self._operations.start(f"join the log of term {effect.leadership_term_id} as leader", self._lead(effect))
 
     def _lead(self, effect: effects.JoinLogAsLeader) -> _Steps:
-        publisher, session_id = self._log_publisher, effect.log_session_id
-        yield from self._recording.record(publisher.recording_channel(session_id), session_id, SourceLocation.LOCAL)
-        yield from self._services.join_log(
-            log_position=effect.position,
-            max_log_position=INT64_MAX,
-            log_session_id=session_id,
-            log_stream_id=self._core.context.log_stream_id,
-            is_startup=effect.is_startup,
-            role=ClusterRole.LEADER,
-            log_channel=publisher.services_channel(session_id),
-        )
-        yield from self._listener.extension.join_leader_log(publisher.services_channel(session_id), effect.position)
-        publication = publisher.publication
-        term_buffer_length = 0 if publication is None else publication.term_buffer_length
-        self._has_joined_as_leader = True
-        return inputs.LogJoined(effect.position, self._recording.recording_id, term_buffer_length)
+        joined = yield from self.leader_log.join(effect)
+        yield from self._listener.extension.join_leader_log(self._log_publisher.services_channel(effect.log_session_id), effect.position)
+        return joined
 
     def _append_term_event(self, effect: effects.AppendTermEvent) -> None:
-        self._operations.start(f"append the event that begins term {effect.leadership_term_id}", self._append(effect))
+        steps = self.leader_log.append_term_event(effect)
+        self._operations.start(f"append the event that begins term {effect.leadership_term_id}", steps)
 
-    def _append(self, effect: effects.AppendTermEvent) -> _Steps:
-        append = self._log_publisher.append_new_leadership_term_event
-        results: list[Appended] = []
-        while not append(effect.leadership_term_id, effect.term_base_log_position, effect.log_session_id, results.append):
-            yield None
-        while not results:
-            yield None
-        return inputs.TermEventAppended(results[0].position)
-
-    def _start_catchup(self, effect: effects.StartCatchup) -> None:
-        self._catchups.start(effect, self._recording.recording_id)
-
-    def _stop_catchup_replay(self, effect: effects.StopCatchupReplay) -> None:
-        self._catchups.stop(effect.member_id)
+    def _complete_election(self, effect: effects.ElectionComplete) -> None:
+        if self._is_leader:
+            self.leader_log.hand_over(effect.leadership_term_id, effect.log_position)
+        elif self._is_following:
+            self.follower_terms.begin(effect)
+        self._listener.on_election_complete(effect)
 
     # The log of a follower
 
@@ -346,41 +323,34 @@ class Effects:
 
     def _notify_commit(self, effect: effects.NotifyCommit) -> None:
         # Before services join the term's log they may still read that of the term before, of which a replay shows them what is committed.
-        if self._has_joined_as_leader:
+        if self.leader_log.has_joined:
             self._core.raise_counter(CounterType.CLUSTER_COMMIT_POSITION, effect.position)
         elif self.follower_terms.has_term:
             self.follower_terms.notify_commit(effect.position)
         elif self._is_following:
             self._consumption.limit(effect.position)
 
-    def _complete_election(self, effect: effects.ElectionComplete) -> None:
-        if self._is_following:
-            self.follower_terms.begin(effect)
-        self._listener.on_election_complete(effect)
-
     def _terminate_at(self, effect: effects.TerminateAt) -> None:
         self.follower_terms.terminate()
         self._listener.on_terminate_at(effect.position)
 
     def _stop_log(self, effect: effects.StopLog) -> None:
-        self._is_following = self._has_joined_as_leader = False
+        self._is_following = False
         self._told = (NULL_POSITION, NULL_POSITION)
         self._operations.abandon()
-        self._catchups.stop_all()
         self._follower_log.close()
-        self._log_publisher.close()
+        self.leader_log.leave()
         self.follower_terms.end()
         self._consumption.leave()
         self._operations.start("leave the log", self._stop(effect.log_position))
 
     def _stop(self, log_position: int) -> _Steps:
-        while self.follower_terms.has_term or not self._consumption.is_left:
+        # The end of the term comes after the results of its appends.
+        while not self.leader_log.is_settled or self.follower_terms.has_term or not self._consumption.is_left:
             yield None
-        # What the agent has consumed meanwhile services may have: it is not taken back.
-        log_position = max(log_position, self._consumption.position)
+        # What the agent has committed or consumed meanwhile services may have: it is not taken back.
+        log_position = max(log_position, self.leader_log.committed_position, self._consumption.position)
         yield from self._recording.stop()
         yield from self._follower_log.await_sockets_closed()
-        while not self._log_publisher.is_settled:  # the end of the term comes after the results of its appends
-            yield None
         self._listener.on_log_left(log_position)
         return inputs.LogStopped(self._recording.stop_position, log_position, self.follower_terms.leader_heard_ns)

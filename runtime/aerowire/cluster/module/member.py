@@ -5,16 +5,17 @@ Aeron: ConsensusModuleAgent, outside of elections. Toggles and snapshots are `me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aerowire.base.errors import ConsensusModuleError
 from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.inputs import Result, TermReplayed
+from aerowire.cluster.consensus.member_states import MemberState
 from aerowire.cluster.consensus.members import encode_members
 from aerowire.cluster.module.clients.client_sessions import ClientSessions
-from aerowire.cluster.module.clients.ingress_adapter import IngressAdapter
+from aerowire.cluster.module.clients.ingress_adapter import IngressAdapter, source_of
 from aerowire.cluster.module.extension.extension_host import ExtensionHost
 from aerowire.cluster.module.member_actions import MemberActions
 from aerowire.cluster.module.node_services.service_acks import Ack
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from aerowire.cluster.files.snapshot_sets import Snapshot
     from aerowire.cluster.module.consensus_publisher import ConsensusPublisher
     from aerowire.cluster.module.core import ModuleCore
+    from aerowire.cluster.module.log.leader_log import LeaderLog
     from aerowire.cluster.module.log.log_consumption import LogConsumption
     from aerowire.cluster.module.log.log_publisher import LogPublisher
     from aerowire.cluster.module.node_services.service_codec import Word
@@ -64,6 +66,7 @@ class Member:
         self.services = services
         self.machine: ConsensusMachine | None = None
         self.log_publisher: LogPublisher | None = None
+        self.leader_log: LeaderLog | None = None
         self.consumption: LogConsumption | None = None
         self.consensus_publisher: ConsensusPublisher | None = None
         self.state = ConsensusModuleState.INIT
@@ -75,7 +78,7 @@ class Member:
         self._give: Callable[[Result], object] = lambda _: None
         self._counter_handler: int | None = None
         self._tick_ns: int | None = None
-        self._swept_position = NULL_VALUE
+        self._swept: tuple[int, int] = (NULL_VALUE, 0)
         self._sessions = ClientSessions(core)
         self.extension = ExtensionHost(
             core, self._sessions, may_append=lambda: self.is_leading and self.is_active, end=lambda why: self.end(why, is_expected=True)
@@ -98,13 +101,14 @@ class Member:
         recovered: Recovered,
         machine: ConsensusMachine,
         log_publisher: LogPublisher,
+        leader_log: LeaderLog,
         consumption: LogConsumption,
         consensus_publisher: ConsensusPublisher,
         give: Callable[[Result], object],
     ) -> None:
         """Take over what was recovered, BEFORE the first election."""
         core = self.core
-        self.machine, self.log_publisher, self.consumption = machine, log_publisher, consumption
+        self.machine, self.log_publisher, self.leader_log, self.consumption = machine, log_publisher, leader_log, consumption
         self.consensus_publisher, self._give = consensus_publisher, give
         self.services.client_ids = frozenset(recovered.client_ids)
         self._counter_handler = core.aeron.add_unavailable_counter_handler(self._on_unavailable_counter)
@@ -115,18 +119,16 @@ class Member:
 
     def do_work(self, now_ns: int) -> int:
         """Do what is the member's own in a cycle; return how much that was."""
-        self._sweep()
-        work = self._sessions.poll() + self._actions.poll()
+        self.sweep()
+        work = self._sessions.poll() + self._actions.poll() + self._ingress.poll()
         if self._tick_ns is None or now_ns >= self._tick_ns:
             self._tick_ns = now_ns + _TICK_INTERVAL_NS
             self._sessions.tick()
             self._actions.tick(now_ns)
             work += self.extension.slow_tick_work()
-        if self.is_leading:
-            if self.is_active:
-                work += self.replicated.append_due() + self._ingress.poll()
-        elif self.is_following and self.state in {ConsensusModuleState.ACTIVE, ConsensusModuleState.SUSPENDED}:
-            work += self._ingress.poll()
+        if self.is_leading and self.is_active:
+            work += self.replicated.append_due()
+        self._open_ingress()
         if self._is_in_term:
             work += self.extension.consensus_work()
         return work + self.extension.do_work()
@@ -163,8 +165,9 @@ class Member:
         self.tell_activity()
 
     def tell_activity(self) -> None:
-        """Let sessions be opened and closed, or not."""
+        """Let sessions be opened and closed, and ingress be read, or not."""
         self._sessions.give(session_inputs.ActivityChanged(self.is_active))
+        self._open_ingress()
 
     def set_role(self, role: ClusterRole) -> None:
         """Become another role."""
@@ -189,6 +192,11 @@ class Member:
     def may_read_log(self) -> bool:
         """Whether the log may be consumed on: not while a snapshot is taken at the position that it has come to."""
         return self.state in {ConsensusModuleState.ACTIVE, ConsensusModuleState.SUSPENDED}
+
+    @property
+    def is_ingress_closed(self) -> bool:
+        """Whether nothing of ingress comes behind what the log has now."""
+        return self._ingress.is_closed
 
     @property
     def is_leading(self) -> bool:
@@ -237,6 +245,8 @@ class Member:
     def on_log_left(self, log_position: int) -> None:
         """Roll back what was not committed, and leave the clients until a leader is known."""
         self._ingress.close()
+        self._sessions.end_leading()
+        self._actions.end_term()
         self.core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.INACTIVE)
         self.core.raise_counter(CounterType.CLUSTER_COMMIT_POSITION, log_position)
         state = self.replicated.end_term(log_position)
@@ -249,17 +259,17 @@ class Member:
         core, term_id = self.core, effect.leadership_term_id
         self.leader_member_id = effect.leader_member_id
         self._set_leadership_term_id(term_id)
-        core.raise_counter(CounterType.CLUSTER_COMMIT_POSITION, effect.log_position)
         if self.role is ClusterRole.LEADER and self.log_publisher is not None:
             core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.NEUTRAL)
             self.replicated.begin_leading(self.log_publisher, term_id)
             self._sessions.begin_leading(self.log_publisher)
             self._sessions.give(session_inputs.LeadershipBegun(term_id, is_startup=effect.is_leader_startup))
-            self._ingress.open(term_id, self.log_publisher)
+            self._ingress.open(is_leader=True)
         else:
+            core.raise_counter(CounterType.CLUSTER_COMMIT_POSITION, effect.log_position)
             self._sessions.begin_following(self._send_to_leader)
             self._sessions.give(session_inputs.FollowingBegun(term_id, effect.leader_member_id))
-            self._ingress.open(term_id, None)
+            self._ingress.open(is_leader=False)
         core.set_counter(CounterType.NODE_CONTROL_TOGGLE, NodeControlToggle.NEUTRAL)
         self._actions.begin_term()
         self.extension.on_election_complete(term_id, is_leader=self.role is ClusterRole.LEADER)
@@ -319,13 +329,20 @@ class Member:
         self.leadership_term_id = leadership_term_id
         self.core.set_counter(CounterType.CLUSTER_LEADERSHIP_TERM_ID, leadership_term_id)
 
-    def _sweep(self) -> None:
+    def sweep(self) -> None:
+        """Take note of how far the log is committed: again, as soon as results of appends have come that are committed already."""
         position = self.commit_position
-        if self._is_in_term and position != self._swept_position:
-            self._swept_position = position
+        swept = position, 0 if self.log_publisher is None else self.log_publisher.result_count
+        if self._is_in_term and swept != self._swept:
+            self._swept = swept
             if self.is_leading:
                 self.replicated.sweep(position)
             self._sessions.give(session_inputs.Committed(position))
+
+    def _open_ingress(self) -> None:
+        """Let the native agent read ingress where the member's role and state are so: a leader not behind an action."""
+        is_open = self.is_active if self.is_leading else self.is_following and self.may_read_log
+        self._ingress.let_read(is_open)
 
     # Services
 
@@ -346,7 +363,7 @@ class Member:
                 self.core.errors.record(error)
                 return
             self.services.acks.settle()
-            self._sweep()
+            self.sweep()
             self._actions.on_service_acks()
         elif isinstance(word, ClusterMembersQuery):
             self._answer_members(word)
@@ -365,8 +382,22 @@ class Member:
                 leader_member_id=self.leader_member_id,
                 member_id=context.cluster_member_id,
                 members=context.members,
-                states=self.machine.member_states,
+                states=self._member_states(self.machine),
             )
+
+    def _member_states(self, machine: ConsensusMachine) -> Mapping[int, MemberState]:
+        """Return the log that each member has reported: to the native agent, while it has a leader's term."""
+        reported = [] if self.leader_log is None else self.leader_log.reported_positions
+        of_term = {
+            found.member_id: MemberState(
+                found.member_id,
+                leadership_term_id=found.leadership_term_id,
+                log_position=found.log_position,
+                time_of_last_append_position_ns=found.time_of_last_append_position_ns,
+            )
+            for found in reported
+        }
+        return of_term or machine.member_states
 
     def _on_unavailable_counter(self, _counters: CountersReader, registration_id: int, _counter_id: int) -> None:
         if registration_id in self.services.client_ids and self.state not in {
@@ -397,8 +428,7 @@ class Member:
                 )
             )
             return
-        source = session_inputs.IngressImage(image.image_id, image.source_identity, image.loan.session_id)
-        asked = backup_request_of(request, source)
+        asked = backup_request_of(request, source_of(image))
         channel = None if asked is None else self._ingress.response_channel(asked.response_channel)
         if asked is not None and channel is not None:
             self._sessions.give(replace(asked, response_channel=channel))

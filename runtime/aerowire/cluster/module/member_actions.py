@@ -56,6 +56,7 @@ class MemberActions:
         self._member = member
         self._core = member.core
         self.is_appending = False
+        self._is_aborting = False
         self._taking: Steps[None] | None = None
         self._node_actions: dict[int, Steps[None]] = {}
         self._snapshot_begun_ns = 0
@@ -97,6 +98,10 @@ class MemberActions:
         if self._termination is None:
             self._termination_position = NULL_POSITION
 
+    def end_term(self) -> None:
+        """Forget what the leader was about to do: it leads no more, and each of its appends has its result."""
+        self._is_aborting = self.is_appending = False
+
     def close(self) -> None:
         """Give up what is under way."""
         for steps in (self._taking, *self._node_actions.values()):
@@ -107,9 +112,11 @@ class MemberActions:
 
     def _obey_cluster_toggle(self, now_ns: int) -> None:
         member, toggle = self._member, self._core.counter_value(CounterType.CLUSTER_CONTROL_TOGGLE)
-        if self.is_appending:
+        if self._is_aborting:
+            self._abort(now_ns)
+        elif self.is_appending:
             return
-        if member.state is ConsensusModuleState.ACTIVE:
+        elif member.state is ConsensusModuleState.ACTIVE:
             match toggle:
                 case ClusterControlToggle.SUSPEND:
                     self._append(ClusterAction.SUSPEND, lambda position: self._enter(ConsensusModuleState.SUSPENDED, position))
@@ -119,11 +126,19 @@ class MemberActions:
                     self._append(ClusterAction.SNAPSHOT, lambda _: self._reset_toggle(), _FLAGS_STANDBY_SNAPSHOT)
                 case ClusterControlToggle.SHUTDOWN:
                     self._append(ClusterAction.SNAPSHOT, self._shut_down)
-                case ClusterControlToggle.ABORT if not self._has_waiting_appends:
-                    self._begin_termination(self._log_position, now_ns)
-                    self._terminate_services()
+                case ClusterControlToggle.ABORT:
+                    self._is_aborting = self.is_appending = True
+                    member.tell_activity()
         elif member.state is ConsensusModuleState.SUSPENDED and toggle == ClusterControlToggle.RESUME:
             self._append(ClusterAction.RESUME, self._resume)
+
+    def _abort(self, now_ns: int) -> None:
+        """End at the position of the log, once nothing comes behind it any more."""
+        member, publisher = self._member, self._member.log_publisher
+        if publisher is not None and publisher.is_settled and member.is_ingress_closed:
+            self._is_aborting = self.is_appending = False
+            self._begin_termination(publisher.position, now_ns)
+            self._terminate_services()
 
     def _obey_node_toggle(self) -> None:
         """Begin what the toggle of the node asks for, unless that is under way, and take the toggle back."""
@@ -157,6 +172,9 @@ class MemberActions:
         self._become(state)
         if state is ConsensusModuleState.SNAPSHOT:
             self._expect_snapshot(position)
+            # Services may have read the action, and acknowledged it, before its result came.
+            self._member.sweep()
+            self.on_service_acks()
 
     def _resume(self, position: int) -> None:
         self._enter(ConsensusModuleState.ACTIVE, position)
@@ -175,11 +193,6 @@ class MemberActions:
 
     def _reset_toggle(self) -> None:
         self._core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.NEUTRAL)
-
-    @property
-    def _has_waiting_appends(self) -> bool:
-        publisher = self._member.log_publisher
-        return publisher is not None and publisher.has_waiting
 
     @property
     def _log_position(self) -> int:

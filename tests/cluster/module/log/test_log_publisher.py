@@ -1,19 +1,39 @@
-"""Appends to a leader's log: in order, stamped, each with one result, which comes in a later poll."""
+"""Appends to a leader's log: each with one result, which comes later, and no more at a time than a bound; the event that begins a term."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from aerowire.base.errors import ConsensusModuleError
 from aerowire.client.publications.publication import ADMIN_ACTION, BACK_PRESSURED, CLOSED
+from aerowire.cluster.agents.events import MessageAppended
+from aerowire.cluster.agents.outbound_message import OutboundMessage
 from aerowire.cluster.module.log.log_publisher import APPENDS_MAX, Appended, LogPublisher
 from aerowire.codecs.flyweights.cluster.enums import ClusterAction, ClusterTimeUnit
 from aerowire.codecs.flyweights.cluster.messages.cluster_action_request import ClusterActionRequest
 from aerowire.codecs.flyweights.cluster.messages.new_leadership_term_event import NewLeadershipTermEvent
 from aerowire.codecs.flyweights.cluster.messages.timer_event import TimerEvent
+
+
+class Agent:
+    """The native agent, whose answers a test gives."""
+
+    def __init__(self) -> None:
+        self.messages: list[OutboundMessage] = []
+        self.proxy = SimpleNamespace(append=self.messages.append)
+        self._on_appended: Any = None
+
+    def listen(self, kind: type, on_event: Any) -> None:
+        """Note the handler of answers."""
+        assert kind is MessageAppended
+        self._on_appended = on_event
+
+    def answer(self, position: int, timestamp: int = 100) -> None:
+        """Answer the oldest message."""
+        self._on_appended(MessageAppended(self.messages.pop(0), position, timestamp))
 
 
 class Publication:
@@ -22,111 +42,97 @@ class Publication:
     channel = "aeron:udp"
 
     def __init__(self) -> None:
-        self.position = 0
+        self.position = 64
         self.results: list[int] = []
         self.messages: list[bytes] = []
 
-    def offer_parts(self, *parts: bytes) -> int:
+    def offer(self, message: bytes) -> int:
         """Take a message, or return a result that was set."""
         if self.results:
             result = self.results.pop(0)
             self.position += 1024 if result == ADMIN_ACTION else 0
             return result
-        self.messages.append(b"".join(bytes(part) for part in parts))
-        self.position += (32 + len(self.messages[-1]) + 31) // 32 * 32
+        self.messages.append(message)
+        self.position += (32 + len(message) + 31) // 32 * 32
         return self.position
 
     def close(self) -> None:
         """End."""
 
 
+class Log(NamedTuple):
+    """A publisher, and what it works with."""
+
+    publisher: LogPublisher
+    agent: Agent
+    publication: Publication
+
+
 @pytest.fixture
-def log() -> tuple[LogPublisher, Publication, SimpleNamespace]:
-    clock = SimpleNamespace(now=100, time_unit=ClusterTimeUnit.MILLIS)
-    clock.time = lambda: clock.now
-    core: Any = SimpleNamespace(cluster_clock=clock, context=SimpleNamespace(cluster_member_id=2, app_version=7))
-    recording: Any = None
+def log() -> Log:
+    clock = SimpleNamespace(time=lambda: 100, time_unit=ClusterTimeUnit.MILLIS)
+    agent = Agent()
+    core: Any = SimpleNamespace(cluster_clock=clock, context=SimpleNamespace(cluster_member_id=2, app_version=7), log_agent=agent)
     publication: Any = Publication()
+    recording: Any = None
     publisher = LogPublisher(core, recording)
     publisher.publication = publication
-    return publisher, publication, clock
+    return Log(publisher, agent, publication)
 
 
 def timer(correlation_id: int) -> bytes:
     return TimerEvent(leadership_term_id=1, correlation_id=correlation_id, timestamp=0).encode()
 
 
-def test_an_append_has_its_result_in_a_later_poll(log: tuple[LogPublisher, Publication, SimpleNamespace]) -> None:
-    publisher, publication, _ = log
+def test_each_append_is_the_agents_in_order_and_has_its_result_later(log: Log) -> None:
+    publisher, agent, _ = log
     results: list[Appended] = []
     assert publisher.append(timer(1), results.append)
     assert publisher.append_cluster_action(1, ClusterAction.SNAPSHOT, 0, results.append)
-    assert publisher.append_new_leadership_term_event(5, 64, 9, results.append)
     assert (results, publisher.is_settled) == ([], False)
-    assert publisher.poll() == 3
-    assert (results, publisher.is_settled) == ([(64, 100), (160, 100), (256, 100)], True)
-    assert [TimerEvent.decode(publication.messages[0]).timestamp, ClusterActionRequest.decode(publication.messages[1])] == [
-        100,
-        ClusterActionRequest(leadership_term_id=1, log_position=160, timestamp=100, action=ClusterAction.SNAPSHOT, flags=0),
-    ]
-    event = NewLeadershipTermEvent.decode(publication.messages[2])
-    assert (event.log_position, event.timestamp, event.term_base_log_position, event.leader_member_id) == (256, 100, 64, 2)
+    assert bytes(agent.messages[0]) == timer(1)
+    assert ClusterActionRequest.decode(bytes(agent.messages[1])).action is ClusterAction.SNAPSHOT
+    agent.answer(64)
+    agent.answer(160, 101)
+    assert (results, publisher.is_settled, publisher.result_count) == ([(64, 100), (160, 101)], True, 2)
+    assert not any(result.is_refused for result in results)
 
 
-def test_appends_wait_in_order_where_the_log_pushes_back(log: tuple[LogPublisher, Publication, SimpleNamespace]) -> None:
-    publisher, publication, clock = log
-    publication.results = [BACK_PRESSURED] * 3
+def test_what_the_agent_does_not_append_is_refused(log: Log) -> None:
+    publisher, agent, _ = log
     results: list[Appended] = []
-    assert publisher.append(timer(1), results.append)
-    publication.results = [BACK_PRESSURED] * 3
-    assert publisher.append(timer(2), results.append)
-    assert publisher.has_waiting
-    assert publisher.offer(timer(3)) is None
-    assert publication.messages == []
-    clock.now = 200
-    assert publisher.poll() == 2
-    assert results == [(64, 200), (128, 200)]
-    assert [TimerEvent.decode(message).correlation_id for message in publication.messages] == [1, 2]
-    assert publisher.offer(timer(3)) == 192
+    publisher.append(timer(1), results.append)
+    agent.answer(CLOSED)
+    assert [result.is_refused for result in results] == [True]
 
 
-def test_a_position_is_that_behind_the_message_where_a_term_ends_before_it(
-    log: tuple[LogPublisher, Publication, SimpleNamespace],
-) -> None:
-    publisher, publication, _ = log
-    publication.results = [ADMIN_ACTION]
-    results: list[Appended] = []
-    publisher.append_cluster_action(1, ClusterAction.SUSPEND, 0, results.append)
-    publisher.poll()
-    assert results == [(1120, 100)]
-    assert ClusterActionRequest.decode(publication.messages[0]).log_position == 1120
-
-
-def test_appends_that_wait_when_the_log_is_left_are_refused_in_order(log: tuple[LogPublisher, Publication, SimpleNamespace]) -> None:
-    publisher, publication, _ = log
-    results: list[tuple[str, bool]] = []
-    publisher.append(timer(1), lambda appended: results.append(("first", appended.is_refused)))
-    publication.results = [BACK_PRESSURED] * 3
-    publisher.append(timer(2), lambda appended: results.append(("second", appended.is_refused)))
-    publisher.close()
-    publisher.append(timer(3), lambda appended: results.append(("third", appended.is_refused)))
-    assert (results, publisher.is_settled) == ([], False)
-    assert publisher.poll() == 3
-    assert results == [("first", False), ("second", True), ("third", True)]
-    assert len(publication.messages) == 1
-
-
-def test_no_more_is_taken_than_a_bound(log: tuple[LogPublisher, Publication, SimpleNamespace]) -> None:
-    publisher, _, _ = log
+def test_no_more_is_taken_than_a_bound(log: Log) -> None:
+    publisher, agent, _ = log
     results: list[Appended] = []
     taken = [publisher.append(timer(number), results.append) for number in range(APPENDS_MAX + 1)]
     assert taken == [True] * APPENDS_MAX + [False]
-    assert publisher.poll() == APPENDS_MAX
+    agent.answer(64)
     assert publisher.append(timer(0), results.append)
 
 
-def test_a_log_that_has_ended_is_an_error(log: tuple[LogPublisher, Publication, SimpleNamespace]) -> None:
-    publisher, publication, _ = log
+def test_the_event_that_begins_a_term_has_the_position_behind_it_even_where_a_term_buffer_ends_before_it(log: Log) -> None:
+    publisher, _, publication = log
+    publication.results = [ADMIN_ACTION]
+    assert publisher.offer_new_leadership_term_event(5, 64, 9) == 64 + 1024 + 96
+    [message] = publication.messages
+    event = NewLeadershipTermEvent.decode(message)
+    assert (event.log_position, event.timestamp, event.term_base_log_position, event.leader_member_id) == (1184, 100, 64, 2)
+
+
+def test_the_event_that_begins_a_term_is_offered_again_where_the_log_pushes_back(log: Log) -> None:
+    publisher, _, publication = log
+    publication.results = [BACK_PRESSURED] * 3
+    assert publisher.offer_new_leadership_term_event(5, 64, 9) is None
+    assert publisher.offer_new_leadership_term_event(5, 64, 9) == 160
+
+
+def test_a_log_that_has_ended_is_an_error(log: Log) -> None:
+    publisher, _, publication = log
     publication.results = [CLOSED]
     with pytest.raises(ConsensusModuleError, match="log publication is closed"):
-        publisher.append(timer(1), lambda _: None)
+        publisher.offer_new_leadership_term_event(5, 64, 9)

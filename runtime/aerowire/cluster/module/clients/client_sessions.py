@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aerowire.cluster.consensus.members import ingress_endpoints
 from aerowire.cluster.module.clients.backup_response import backup_response
 from aerowire.cluster.module.clients.response_publications import ResponsePublications
+from aerowire.cluster.module.clients.session_activity import SessionActivity
 from aerowire.cluster.sessions import effects, inputs
 from aerowire.cluster.sessions.session_manager import SessionManager
 from aerowire.cluster.sessions.session_options import SessionOptions
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ClientSessions:
-    """One member's sessions. Changed by `give`, `tick` and `load`. Invariant: `open_ids` are the sessions whose messages go into the log.
+    """One member's sessions. Changed by `give`, `tick` and `load`. Invariant: a leader's agent has the sessions whose clients may send.
 
     Inputs that come while effects are carried out wait until all of them are.
     """
@@ -51,7 +52,7 @@ class ClientSessions:
         self._send_to_leader: Callable[[bytes], object] = lambda _: None
         self._on_opened: Callable[[int], object] = lambda _: None
         self._on_closed: Callable[[int, CloseReason], object] = lambda _, __: None
-        self.open_ids: set[int] = set()
+        self._activity = SessionActivity(core.log_agent.proxy, context.session_timeout_ns)
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             effects.OpenResponse: self._responses.open,
             effects.CloseResponse: lambda effect: self._responses.close(effect.key),
@@ -59,7 +60,7 @@ class ClientSessions:
             effects.AppendSessionOpen: self._append_open,
             effects.AppendSessionClose: self._append_close,
             effects.SessionOpened: self._note_opened,
-            effects.SessionClosing: lambda effect: self.open_ids.discard(effect.cluster_session_id),
+            effects.SessionClosing: lambda effect: self._activity.close(effect.cluster_session_id),
             effects.SessionClosed: self._note_closed,
             effects.ForwardChallengeResponse: self._forward,
             effects.RequestSnapshot: self._request_snapshot,
@@ -78,6 +79,11 @@ class ClientSessions:
         """The id after that of the last session whose open event is committed."""
         return self._manager.next_committed_session_id
 
+    @property
+    def open_ids(self) -> tuple[int, ...]:
+        """The sessions whose clients may send."""
+        return self._manager.open_session_ids
+
     def principal_of(self, cluster_session_id: int) -> bytes | None:
         """Return the principal of an open session; None of one that is not open."""
         return self._manager.principal_of(cluster_session_id)
@@ -94,12 +100,16 @@ class ClientSessions:
     def load(self, next_session_id: int, records: Iterable[ClusterSessionRecord]) -> None:
         """Go on from the sessions of a snapshot."""
         self._carry_out(self._manager.load(next_session_id, records, self._core.ports.clock.now_ns()))
-        self.open_ids.update(self._manager.open_session_ids)
         self._drain()
 
     def begin_leading(self, log_publisher: LogPublisher) -> None:
-        """Append events to the leader's log from now on."""
+        """Append events to the leader's log from now on, and let the native agent append messages of open sessions."""
         self._log_publisher = log_publisher
+        self._activity.begin_leading(self._manager.open_session_ids, self._core.ports.clock.now_ns())
+
+    def end_leading(self) -> None:
+        """Let no session append any more."""
+        self._activity.end_leading()
 
     def begin_following(self, send_to_leader: Callable[[bytes], object]) -> None:
         """Pass on what only the leader can answer."""
@@ -113,8 +123,14 @@ class ClientSessions:
     def tick(self) -> None:
         """Do what is due."""
         clock = self._core.ports.clock
+        self._tell_activity()
         self._carry_out(self._manager.tick(clock.now_ns(), clock.now_ms()))
         self._drain()
+
+    def on_image_returned(self, image_id: int) -> None:
+        """Take the end of an image of ingress."""
+        self._tell_activity()
+        self.give(inputs.ImageUnavailable(image_id))
 
     def poll(self) -> int:
         """Look at publications; return how many have changed."""
@@ -127,6 +143,10 @@ class ClientSessions:
     def close(self) -> None:
         """Give back what all sessions have."""
         self._carry_out(self._manager.close())
+
+    def _tell_activity(self) -> None:
+        for active in self._activity.look(self._core.ports.clock.now_ns()):
+            self.give(active)
 
     def _drain(self) -> None:
         if self._is_handling:
@@ -148,11 +168,11 @@ class ClientSessions:
     # Effects
 
     def _note_opened(self, effect: effects.SessionOpened) -> None:
-        self.open_ids.add(effect.cluster_session_id)
+        self._activity.open(effect.cluster_session_id, self._core.ports.clock.now_ns())
         self._on_opened(effect.cluster_session_id)
 
     def _note_closed(self, effect: effects.SessionClosed) -> None:
-        self.open_ids.discard(effect.cluster_session_id)
+        self._activity.close(effect.cluster_session_id)
         self._on_closed(effect.cluster_session_id, effect.close_reason)
 
     def _send(self, effect: effects.Send) -> None:

@@ -56,7 +56,7 @@ class LogRecording:
         return self.stop_position
 
     def position_bound(self) -> PositionBound:
-        """Return how far the log is recorded, for an agent. Raises ConsensusModuleError where the log is not recorded any more."""
+        """Return how far the log is recorded, for the native agent. Raises ConsensusModuleError where the log is not recorded any more."""
         self.append_position()
         counter, bound = self._counter, None
         if counter is not None:
