@@ -94,7 +94,7 @@ def test_members_apply_the_same_messages_over_a_snapshot_and_a_fail_over(three: 
     three.elected(three.nodes)
     three.run_until_total(1_145, three.nodes)
     assert back.events[0] == "start from a snapshot"
-    assert "term 1" in back.events
+    assert back.events[1].startswith("term ")  # of the next leader, for whom it may have taken several elections
     assert back.control is not None
     assert back.control.archive.is_connected
     assert (back.control.member_id, back.control.cluster_id) == (leader.member_id, 0)
