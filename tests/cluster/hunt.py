@@ -13,6 +13,7 @@ from typing import Protocol
 
 from tests.cluster.consensus.checkers import ViolationError
 from tests.cluster.consensus.random_world import RandomWorld
+from tests.cluster.module.recovered.world import RecoveredWorld
 from tests.cluster.module.replicated.world import ReplicatedWorld
 
 
@@ -23,7 +24,7 @@ class World(Protocol):
         """Run it. Raises ViolationError."""
 
 
-WORLDS: dict[str, Callable[[int], World]] = {"consensus": RandomWorld, "replicated": ReplicatedWorld}
+WORLDS: dict[str, Callable[[int], World]] = {"consensus": RandomWorld, "replicated": ReplicatedWorld, "recovered": RecoveredWorld}
 
 
 def run(name: str, seed: int) -> dict[str, object]:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.cluster.consensus import checkers
+from tests.cluster.module.recovered import world as recovered
 from tests.cluster.module.replicated import model, world
 from tests.simulation.planted_transport import Planted, first_failure
 from tests.simulation.planting import ROOT, apply
@@ -20,6 +21,8 @@ PACKAGE = "runtime/aerowire/cluster"
 _consensus = partial(Planted, scenario="consensus", family="cluster")
 # Sessions, timers, messages of services, snapshots: what the log builds, without consensus.
 _replicated = partial(Planted, scenario="replicated", family="cluster")
+# Votes, terms and sets of snapshots on disks that are killed or lose power, and acknowledgements of services.
+_recovered = partial(Planted, scenario="recovered", family="cluster")
 _WRONG_STATE = (model.SNAPSHOTS, world.COMES)
 FAULTS = (
     _consensus("quorum-of-half", rules=(checkers.COMMITTED_BY_MAJORITY, checkers.ELECTED_BY_MAJORITY)),
@@ -55,6 +58,15 @@ FAULTS = (
     _replicated("timer-a-tick-early", rules=(model.TIMELY,)),
     _replicated("timers-out-of-order", rules=(model.TIMELY,)),
     _replicated("timers-not-loaded", rules=(model.TIMELY, *_WRONG_STATE)),
+    _recovered("vote-not-synced", rules=(recovered.VOTE_STAYS,)),
+    _recovered("term-not-synced", rules=(recovered.TERM_STAYS,)),
+    _recovered("set-not-synced", rules=(recovered.WHOLE_SET,)),
+    _recovered("set-noted-from-its-end", rules=(recovered.WHOLE_SET,)),
+    _recovered("snapshot-noted-at-the-commit", rules=(recovered.WHOLE_SET,)),
+    _recovered("snapshots-of-services-mixed-up", rules=(recovered.WHOLE_SET,)),
+    _recovered("failed-snapshot-noted", rules=(recovered.WHOLE_SET,)),
+    _recovered("acknowledgements-mixed-up", rules=(recovered.ACKNOWLEDGED,)),
+    _recovered("lost-snapshot-awaited", rules=(recovered.JOINED,)),
 )
 
 
