@@ -146,3 +146,27 @@ def test_a_container_runs_in_a_simulated_world_and_the_seed_decides_all() -> Non
     first, second = live(3), live(3)
     assert first == second
     assert live(4)[1] == first[1]
+
+
+def test_an_invoked_container_tells_of_news_and_when_it_is_due_without() -> None:
+    with SimulatedWorld(seed=3) as world:
+        host = world.add_host("10.0.0.1", **DRIVER)
+        service = Totalling()
+        contained, module = Contained(host, service), Module(world, host)
+        module.recover()
+        module.ack()
+        module.join()
+        module.ack()
+        world.run(SECOND)
+        assert contained.container is not None
+        agent, process = contained.container.agent, host.processes[1]
+        assert not agent.has_news()
+        assert MS < agent.next_deadline_ns() - host.clock.now_ns() <= 100 * MS
+        process.pause()
+        end = module.append(session_message(5, b"news"))
+        assert agent.has_news()
+        process.resume()
+        assert world.run(SECOND, until=lambda: service.cluster.log_position == end)
+        world.run(100 * MS)
+        assert not agent.has_news()
+        contained.client.kill()

@@ -128,9 +128,16 @@ class ClusteredServiceAgent(Agent):
         """Return when there is work although nothing wakes the container."""
         if self.stage is AgentStage.CLOSED:
             return INT64_MAX
-        now_ns = self.core.ports.clock.now_ns()
-        is_busy = self.stage is AgentStage.ENDING or self._operation is not None or self._invokers or self.core.calls.has_background_work
-        return now_ns if is_busy else now_ns + _LOOK_INTERVAL_NS
+        core, now_ns = self.core, self.core.ports.clock.now_ns()
+        has_background_work = core.calls.has_background_work or bool(core.context.agent_invokers)
+        if self.stage is AgentStage.ENDING or self._operation is not None or has_background_work:
+            return now_ns
+        tick_ns = self._next_tick_ns if self._sleeper.has_answers() else INT64_MAX
+        return min(now_ns + _LOOK_INTERVAL_NS, max(now_ns, min(tick_ns, core.aeron.next_deadline_ns())))
+
+    def has_news(self) -> bool:
+        """Return whether something has come by the log, from the consensus module or from the driver. The agent's thread."""
+        return self._sleeper.has_news()
 
     @property
     def is_closed(self) -> bool:
@@ -213,6 +220,7 @@ class ClusteredServiceAgent(Agent):
             raise ContainerTermination("closed", is_expected=True)
         if self.core.aeron.is_closed:
             raise ContainerTermination("the client of the driver has ended")
+        self._sleeper.note_answers()
         for invoker in self._invokers:
             invoker.invoke()
         commit_position = self._operations.commit_position

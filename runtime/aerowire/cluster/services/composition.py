@@ -103,7 +103,8 @@ def build_container(
         counters[CounterType.CLUSTER_CLUSTERED_SERVICE_CYCLE_TIME_THRESHOLD_EXCEEDED],
         context.service_cycle_threshold_ns,
     )
-    sleeper = ContainerSleeper(context.new_idle_strategy(), ports.clock)
+    to_clients = None if aeron.conductor_agent_invoker is None else aeron.to_clients_buffer
+    sleeper = ContainerSleeper(context.new_idle_strategy(), ports.clock, to_clients)
     agent = ClusteredServiceAgent(core, subscription, duty_cycle, sleeper, invokers_of(context, aeron))
     mark_file.signal_ready(ports.clock.now_ms())
     return ContainerParts(agent, sleeper)

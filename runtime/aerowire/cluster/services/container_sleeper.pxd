@@ -26,9 +26,13 @@ cdef class ContainerSleeper:
     cdef tuple _images
     cdef const uint8_t* _frames[CONTROL_IMAGES_MAX]     # where the next message of each image will begin
     cdef int _frame_count
+    cdef object _answers_hold           # keeps the memory of `_answers`
+    cdef const uint8_t* _answers        # how much the driver has said to its clients; NULL: it is not looked at
+    cdef int64_t _answers_seen
     cdef int32_t _woken
     cdef int64_t _slept_ns
 
     cdef int _note_frames(self) except -1
     cdef void _sleep(self, int64_t timeout_ns) noexcept nogil
     cdef bint _has_work(self) noexcept nogil
+    cdef bint _has_unseen_answers(self) noexcept nogil

@@ -1,15 +1,18 @@
 """The place where a service container sleeps: without the interpreter lock, until the log or the consensus module has something for it.
 
-It looks at memory alone: at the next frame of the log and the commit position, and at the next frame from the consensus module.
+It looks at memory alone: at the next frame of the log and the commit position, and at the next frame from the consensus module; where the
+container does its client's work, also at how much the driver has said.
 """
 
 from libc.stdint cimport int32_t, int64_t
 
 from aerowire.client.handles.state cimport STATE_OPEN
 from aerowire.client.subscriptions.image cimport Image
+from aerowire.codecs.native.cnc cimport BROADCAST_TRAILER_LENGTH, BROADCAST_TRAILER_TAIL_OFFSET
 from aerowire.ipc.counters cimport counter_get
 from aerowire.logbuffer.descriptor cimport index_by_position
-from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32
+from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_release_i32
+from aerowire.memory.region cimport BufferView, borrow
 
 
 cdef class ContainerSleeper:
@@ -18,7 +21,13 @@ cdef class ContainerSleeper:
     Changed by: the agent's thread; any thread may `wake`.  Invariant: `_images` keeps the memory of `_frames`.
     """
 
-    def __init__(self, IdleStrategy strategy not None, ClockPort clock not None):
+    def __init__(self, IdleStrategy strategy not None, ClockPort clock not None, to_clients=None):
+        """`to_clients` is the buffer of what the driver says to its clients, where that is to be looked at."""
+        cdef BufferView view
+        if to_clients is not None:
+            self._answers_hold = borrow(to_clients, &view, False)
+            self._answers = view.address + view.length - BROADCAST_TRAILER_LENGTH + BROADCAST_TRAILER_TAIL_OFFSET
+        self._answers_seen = -1
         self._strategy = strategy
         self._clock = clock
         self._images = ()
@@ -27,6 +36,20 @@ cdef class ContainerSleeper:
         """Wake for what comes by this log, and by this subscription."""
         self._log = log
         self._subscription = subscription
+
+    def has_news(self) -> bool:
+        """Return whether something has happened that would end a sleep, or that the client is to be told. The agent's thread."""
+        self._note_frames()
+        return self._has_work() or self._has_unseen_answers()
+
+    def has_answers(self) -> bool:
+        """Return whether the driver has said something since `note_answers`."""
+        return self._has_unseen_answers()
+
+    def note_answers(self) -> None:
+        """Take note of how much the driver has said. Call BEFORE the client looks at it."""
+        if self._answers is not NULL:
+            self._answers_seen = load_acquire_i64(self._answers)
 
     def sleep(self, int64_t timeout_ns):
         """Idle until there is work or the time is over; without time once, whatever there is."""
@@ -93,3 +116,6 @@ cdef class ContainerSleeper:
             if load_acquire_i32(self._frames[i]) > 0:
                 return True
         return False
+
+    cdef bint _has_unseen_answers(self) noexcept nogil:
+        return self._answers is not NULL and load_acquire_i64(self._answers) != self._answers_seen
