@@ -143,12 +143,17 @@ class ArchiveConductor(Agent):
 
     def next_deadline_ns(self) -> int:
         """Return when there is work although none of what wakes the conductor happens: agent events, requests, the driver's answers."""
-        now_ns = self.core.ports.clock.now_ns()
-        if self._is_busy:
+        core, now_ns = self.core, self.core.ports.clock.now_ns()
+        if self._is_under_way or core.context.media_driver_invoker is not None or self._handled > 0:
             return now_ns
+        interval_ns = _COPY_INTERVAL_NS if self.replications.copying_count > 0 else _LOOK_INTERVAL_NS
         if self._awaits_answer:
-            return now_ns + _ANSWER_INTERVAL_NS
-        return now_ns + (_COPY_INTERVAL_NS if self.replications.copying_count > 0 else _LOOK_INTERVAL_NS)
+            interval_ns = _ANSWER_INTERVAL_NS
+        return min(now_ns + interval_ns, max(now_ns, core.aeron.next_deadline_ns()))
+
+    def has_news(self) -> bool:
+        """Return whether something has happened that wakes the conductor. The conductor's thread."""
+        return self._sleeper.has_news()
 
     @property
     def _awaits_answer(self) -> bool:
@@ -157,11 +162,15 @@ class ArchiveConductor(Agent):
 
     @property
     def _is_busy(self) -> bool:
+        """Whether a cycle may have work though nothing new has happened, or does the work of driver and client."""
+        return bool(self._invokers) or self._is_under_way
+
+    @property
+    def _is_under_way(self) -> bool:
         """Whether something goes on that has to be looked at all the time."""
         core, operations = self.core, len(self.core.sessions)
         return (
             self.stage is not ArchiveStage.RUNNING
-            or bool(self._invokers)
             or not (core.recorder.is_open and core.replayer.is_open)
             or (operations > 0 and operations > self.replays.creating_count + self.replications.copying_count)
             or (core.recording_events is not None and self.recordings.has_active)
