@@ -104,6 +104,22 @@ def test_a_turn_without_work_is_followed_by_one_look_of_all_that_share_the_memor
     assert (woken.turns - turns[0], other.turns - turns[1]) == (2, 1)
 
 
+def test_a_process_that_does_not_look_has_turns_after_work_of_others_alone(world: SimulatedWorld) -> None:
+    (host,) = hosts(world, 1)
+    worker = Worker(world)
+    busy, deaf = host.add_process(worker.work, never), host.new_process("deaf")
+    deaf.start(lambda: 0, never, looks=False)
+    world.settle()
+    turns = deaf.turns
+    busy.wake()
+    pass_time(world, 1)
+    assert deaf.turns == turns
+    worker.left = 2
+    busy.wake()
+    pass_time(world, 1)
+    assert deaf.turns == turns + 1
+
+
 def test_a_datagram_gives_a_turn_to_the_process_of_its_socket(world: SimulatedWorld) -> None:
     first, second = hosts(world)
     receiver = first.new_process("receiver")

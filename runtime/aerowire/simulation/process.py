@@ -81,14 +81,15 @@ class Process:
         is_scheduled = self._state in (ProcessState.RUNNING, ProcessState.PAUSED)
         return self._schedule.turns(self._number) if is_scheduled else self._turns_at_end
 
-    def start(self, work: Work, next_deadline_ns: Deadline | None = None, *, inbox: Inbox | None = None) -> None:
+    def start(self, work: Work, next_deadline_ns: Deadline | None = None, *, inbox: Inbox | None = None, looks: bool = True) -> None:
         """Let it have turns from now on. Without deadlines it has one whenever time has passed.
 
-        `inbox` takes the place of its own, where the sockets it uses are not its own.
+        `inbox` takes the place of its own, where the sockets it uses are not its own. One that does not look has no turn because another
+        process of its host has had one without work.
         """
         self._check(ProcessState.NEW)
         inbox = self.inbox if inbox is None else inbox
-        self._number = self._schedule.add(self, work, next_deadline_ns, host=self._host, inbox=inbox, clock=self._clock)
+        self._number = self._schedule.add(self, work, next_deadline_ns, host=self._host, inbox=inbox, clock=self._clock, looks=looks)
         self._state = ProcessState.RUNNING
 
     def add_socket(self, socket: SimulatedPort) -> None:

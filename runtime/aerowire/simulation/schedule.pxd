@@ -28,6 +28,7 @@ cdef struct Entry:
     int turns_at_one_time
     int stir
     int stir_of_turn
+    bint looks                          # whether it looks for what others have done without reporting it
     bint is_polled                      # has no deadlines, and runs whenever time has passed
     bint is_paused
     bint is_gone

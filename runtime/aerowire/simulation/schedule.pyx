@@ -3,7 +3,8 @@
 A process has a turn of its own when a datagram has come for it, when a deadline is reached, and when it was woken; it has another one after
 each that did something, and so have all processes of its host, since they share memory and nothing tells what is written there. What a
 turn does is not always reported: a turn of its own that did nothing is followed by a look of the process, whose agents may have work
-for each other, and of its neighbours. A look that finds no work is followed by nothing.
+for each other, and of its neighbours. A look that finds no work is followed by nothing. A process may do without the looks for its
+neighbours' sake: one that is told of work, and that finds the rest at its next deadline.
 """
 
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
@@ -43,12 +44,13 @@ cdef class Schedule:
     def __dealloc__(self):
         free(self._entries)
 
-    def add(self, process, work, deadline=None, *, int host, Inbox inbox=None, HostClock clock=None) -> int:
+    def add(self, process, work, deadline=None, *, int host, Inbox inbox=None, HostClock clock=None, bint looks=True) -> int:
         """Add a process and return its number, which was perhaps that of one that is gone. It has something to do at once.
 
         `host` is a number, or ANY_HOST for a process that sees the memory of all. `work` is called in each turn and returns how much was done;
         `deadline` returns when there may be more if nothing comes, by `clock`, or in true time without one. Without deadlines the process
-        has a turn whenever time has passed.
+        has a turn whenever time has passed. One that `looks` has a turn after each of another process of its host that may have changed
+        something and did not report it.
         """
         cdef int number = 0
         cdef Entry* entry
@@ -65,6 +67,7 @@ cdef class Schedule:
         entry.host = host
         entry.inbox = <void*>inbox if inbox is not None else NULL
         entry.is_polled = deadline is None
+        entry.looks = looks
         entry.due_ns = entry.next_look_ns = INT64_MAX
         entry.stir = STIR_OWN
         return number
@@ -230,6 +233,8 @@ cdef class Schedule:
         cdef int host = self._entries[number].host
         cdef int other
         for other in range(self._count):
+            if stir == STIR_LOOK and not self._entries[other].looks:
+                continue
             if other != number and (host == ANY_HOST or self._entries[other].host in (host, <int>ANY_HOST)):
                 self._entries[other].stir = max(self._entries[other].stir, stir)
 
