@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from aerowire.archive.conductor.archive_conductor import ArchiveConductor
 from aerowire.base.errors import ActiveArchiveError, ClosedError, ConfigurationError
 from aerowire.simulation.archives import SimulatedArchive
 from aerowire.simulation.disk_faults import DiskFaults
@@ -52,6 +53,28 @@ def test_an_idle_archive_takes_few_steps(world: SimulatedWorld) -> None:
     before = world.steps
     world.run(10 * SECOND)
     assert world.steps - before < 2_000
+
+
+def test_a_conductor_that_sleeps_has_cycles_only_for_news_and_deadlines(world: SimulatedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = world.add_host("10.0.0.1", **DRIVER)
+    archive = started(world, host, sleeps=True)
+    client = ArchiveClient(world, host)
+    publication, recording_id = client.record()
+    client.send(publication, MESSAGES)
+    world.run(SECOND)
+    assert client.replayed(recording_id) == MESSAGES
+    conductor, cycles = archive.archive.conductor, 0
+    original = type(conductor).do_work
+
+    def do_work(self: ArchiveConductor, now_ns: int, epoch_ms: int, /) -> int:
+        nonlocal cycles
+        cycles += 1
+        return original(self, now_ns, epoch_ms)
+
+    monkeypatch.setattr(ArchiveConductor, "do_work", do_work)
+    world.run(10 * SECOND)
+    assert 100 <= cycles <= 400
+    assert client.position(recording_id) == publication.position
 
 
 def test_an_archive_ends_in_order_and_another_takes_its_directory(world: SimulatedWorld) -> None:

@@ -9,6 +9,7 @@ from aerowire.archive.context import ArchiveContext
 from aerowire.base.errors import AerowireError, ClosedError
 from aerowire.base.units import INT64_MAX
 from aerowire.simulation.process import ProcessState
+from aerowire.simulation.sleeping_agent import SleepingAgent
 
 if TYPE_CHECKING:
     from aerowire.archive.archive import ArchiveClose, ArchiveLaunch
@@ -25,9 +26,11 @@ class SimulatedArchive:
     What kept it from starting is in `failure`, and what ended it besides. Invariant: once it has ended, orderly or killed, it does nothing.
     """
 
-    def __init__(self, *, ports: Ports, process: Process, **options: Any) -> None:
-        """`ports` are the process's, `options` those of its ArchiveContext."""
+    def __init__(self, *, ports: Ports, process: Process, sleeps: bool, **options: Any) -> None:
+        """`ports` are the process's, `options` those of its ArchiveContext. One that sleeps is that of SimulatedHost.start_archive."""
         self.failure: AerowireError | None = None
+        self._sleeps = sleeps
+        self._conductor: SleepingAgent | None = None
         self._clock = ports.clock
         self._process = process
         self._archive: Archive | None = None
@@ -70,7 +73,7 @@ class SimulatedArchive:
         if self._archive is None:
             return self._look()
         try:
-            done = self._archive.invoker.invoke()
+            done = self._invoke(self._archive)
         except AerowireError as error:  # it stood still for so long that its driver has dropped it
             self.failure = error
             self._process.kill()
@@ -85,7 +88,8 @@ class SimulatedArchive:
             return INT64_MAX
         if self._archive is None or self._closing is not None:
             return self._look_ns
-        return min(self._look_ns, self._archive.invoker.next_native_deadline_ns())
+        look_ns = self._look_ns if self._conductor is None else self._conductor.next_deadline_ns()
+        return min(look_ns, self._archive.invoker.next_native_deadline_ns())
 
     def close(self) -> None:
         """End the process in an orderly way, once its recordings and replays have ended. A second call does nothing."""
@@ -101,6 +105,16 @@ class SimulatedArchive:
         """End the process at once: what it wrote stays, and nothing of its orderly end runs."""
         if not self.has_ended:
             self._process.kill()
+
+    def _invoke(self, archive: Archive) -> int:
+        if not self._sleeps:
+            return archive.invoker.invoke()
+        clock, conductor = self._clock, archive.conductor
+        if self._conductor is None:
+            self._conductor = SleepingAgent(
+                lambda: conductor.do_work(clock.now_ns(), clock.now_ms()), conductor.next_deadline_ns, conductor.has_news, clock
+            )
+        return archive.invoker.invoke_native() + self._conductor.work()
 
     def _look(self) -> int:
         if not self._launching.poll():

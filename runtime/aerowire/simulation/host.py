@@ -180,11 +180,12 @@ class SimulatedHost:
         self.clients = [other for other in self.clients if not other.has_ended] + [client]
         return client
 
-    def start_archive(self, *, aeron_dir: Path | str | None = None, **options: Any) -> SimulatedArchive:
+    def start_archive(self, *, aeron_dir: Path | str | None = None, sleeps: bool = False, **options: Any) -> SimulatedArchive:
         """Start an archive of this host's driver; `options` are those of its ArchiveContext. Its process is in `process` of the result.
 
         Its directory is /archive on the disk unless `archive_dir` is among them; it takes requests at port 8010 of this host, and through
-        IPC. Raises ClosedError when the host has no power, or no driver and no `aeron_dir`, and what is wrong with the options.
+        IPC. If it `sleeps`, its conductor has a cycle when it is woken or due, as in a thread of its own, and not in each turn. Raises
+        ClosedError when the host has no power, or no driver and no `aeron_dir`, and what is wrong with the options.
         """
         from aerowire.simulation.archives import SimulatedArchive
 
@@ -196,11 +197,11 @@ class SimulatedHost:
         }
         process = self.new_process("archive")
         try:
-            archive = SimulatedArchive(ports=self.ports_for(process), process=process, **{**defaults, **options})
+            archive = SimulatedArchive(ports=self.ports_for(process), process=process, sleeps=sleeps, **{**defaults, **options})
         except BaseException:
             process.end()
             raise
-        process.start(archive.work, archive.next_deadline_ns)
+        process.start(archive.work, archive.next_deadline_ns, looks=not sleeps)
         self.archives = [other for other in self.archives if not other.has_ended] + [archive]
         return archive
 
