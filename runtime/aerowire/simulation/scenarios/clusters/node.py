@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from aerowire.base.errors import AerowireError
 from aerowire.cluster.module.consensus_module import ConsensusModule
 from aerowire.cluster.services.container import ClusteredServiceContainer
 from aerowire.simulation.host import AERON_DIR
-from aerowire.simulation.process import ProcessState
 from aerowire.simulation.scenarios.clusters.logs import SEGMENT_OF_LOG
-from aerowire.simulation.scenarios.plan import MS, SECOND
+from aerowire.simulation.scenarios.clusters.processes import ContainerProcess, ModuleProcess
+from aerowire.simulation.scenarios.plan import SECOND
 
 if TYPE_CHECKING:
     from aerowire.cluster.consensus.machine import ConsensusMachine
     from aerowire.simulation.archives import SimulatedArchive
     from aerowire.simulation.host import SimulatedHost
-    from aerowire.simulation.process import Process
+    from aerowire.simulation.scenarios.clusters.processes import LaunchedProcess
     from aerowire.simulation.scenarios.clusters.service import RegisterService
     from aerowire.simulation.scenarios.draws import Draws
 
@@ -46,59 +45,6 @@ MODULE: dict[str, Any] = {
 # Without checksums a frame that was written in part when the archive died counts as whole, and the log is a different one from there on.
 _CHECKSUM = "org.agrona.checksum.Crc32c"
 _RESTART_NS = 3 * SECOND  # at most, from the end of a process to the next
-_LOOK_NS = 10 * MS  # how often an agent polls the streams of its own host
-
-
-class Agent:
-    """A process of a node with something that is launched, then invoked, and may end by itself. Changed by the world, and by `leave`."""
-
-    def __init__(self, host: SimulatedHost, name: str, launch: Callable[..., Any], note: Note) -> None:
-        """`launch` takes the ports and returns a launch to be polled; `note` keeps an event of the host."""
-        self.running: Any = None
-        self.process: Process = host.new_process(name)
-        self._note = note
-        ports = host.ports_for(self.process)
-        self._clock = ports.clock
-        self._closing: Any = None
-        self._launching = launch(ports=ports)
-        self.process.start(self._work, lambda: self._clock.now_ns() + _LOOK_NS)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the process has ended."""
-        return self.process.state is ProcessState.ENDED
-
-    def leave(self) -> None:
-        """End in order."""
-        if self.running is None:
-            self.process.kill()
-        elif self._closing is None:
-            self._closing = self.running.async_close()
-
-    def _work(self) -> int:
-        try:
-            return self._run()
-        except (AerowireError, OSError) as error:
-            self._note(f"{self.process.name} ends: {error}")
-            self.process.kill()
-            return 1
-
-    def _run(self) -> int:
-        if self.running is None:
-            if not self._launching.poll():
-                return 0
-            self.running = self._launching.result()
-            return 1
-        if self._closing is None:
-            work: int = self.running.invoker.invoke()
-            if self.running.has_ended:
-                self._closing = self.running.async_close()
-            return work
-        if not self._closing.poll():
-            return 0
-        self._closing.result()
-        self.process.end()
-        return 1
 
 
 class ClusterNode:
@@ -109,8 +55,8 @@ class ClusterNode:
         self.host = host
         self.number = number
         self.is_wanted = True
-        self.module: Agent | None = None
-        self.containers: list[Agent | None] = [None] * services
+        self.module: ModuleProcess | None = None
+        self.containers: list[ContainerProcess | None] = [None] * services
         self.services: list[RegisterService | None] = [None] * services
         self.archive: SimulatedArchive | None = None
         self.lives = 0  # of the consensus module
@@ -154,6 +100,7 @@ class ClusterNode:
             self._restarts_ns.clear()  # times of a clock that began anew, where the host had lost power
         if self._is_due("archive", self.archive):
             self.archive = host.start_archive(
+                sleeps=True,
                 segment_file_length=SEGMENT_OF_LOG,
                 low_storage_space_threshold=0,
                 file_sync_level=self._sync_level,
@@ -163,11 +110,11 @@ class ClusterNode:
             )
         if self._is_due("module", self.module):
             self.lives += 1
-            self.module = Agent(host, "module", self._launch_module, self._note)
+            self.module = ModuleProcess(host, "module", self._launch_module, self._note)
         for number, container in enumerate(self.containers):
             if self._is_due(f"service {number}", container):
                 service = self.services[number] = new_service(self, number)
-                self.containers[number] = Agent(host, f"service {number}", self._launcher(service, number), self._note)
+                self.containers[number] = ContainerProcess(host, f"service {number}", self._launcher(service, number), self._note)
 
     def kill(self) -> None:
         """End all processes at once."""
@@ -189,7 +136,7 @@ class ClusterNode:
         state = f"{machine.state.name} {machine.role.name} term {machine.leadership_term_id} at {machine.append_position}"
         return f"node {self.number}: {state} commit {self.commit_position}, services at {services}"
 
-    def _is_due(self, name: str, last: Agent | SimulatedArchive | None) -> bool:
+    def _is_due(self, name: str, last: LaunchedProcess | SimulatedArchive | None) -> bool:
         """Return whether a process is to be started: it is the first of its name, or the last one has been away for its time."""
         if last is None:
             return True

@@ -37,6 +37,13 @@ class _Seen:
         self.led_term_id = -1
         self.led_position = 0
         self.is_log_new = True
+        self._turns = (0, 0)
+
+    def is_due(self, node: ClusterNode) -> bool:
+        """Return whether the module has had a turn since the last call; nothing else changes what it shows."""
+        turns = node.lives, 0 if node.module is None else node.module.process.turns
+        is_due, self._turns = turns != self._turns, turns
+        return is_due
 
 
 class RaftRules:
@@ -56,8 +63,8 @@ class RaftRules:
     # -- At each step --------------------------------------------------------------------------------------------------
 
     def look(self) -> bool:
-        """Look at all members; return whether one has begun to lead a term."""
-        begun = [self._look_at(node, seen) for node, seen in zip(self._nodes, self._seen, strict=True)]
+        """Look at the members that have had a turn since the last look; return whether one has begun to lead a term."""
+        begun = [self._look_at(node, seen) for node, seen in zip(self._nodes, self._seen, strict=True) if seen.is_due(node)]
         return any(begun)
 
     def check_applied(self, position: int, who: str) -> None:
