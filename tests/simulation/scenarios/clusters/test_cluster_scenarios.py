@@ -18,6 +18,7 @@ SHORT = dataclasses.replace(CLUSTERS, name="hunt", duration_s=(5, 15), clients=(
 # 2093: a container whose client the driver had dropped worked without end.
 # 3061: a leader that had recovered from a snapshot dropped the messages of the sessions in it.
 FOUND = (2093, 3061)
+ENDS = 1671
 
 
 @pytest.mark.parametrize("seed", FOUND)
@@ -25,6 +26,18 @@ def test_rules_are_kept(seed: int) -> None:
     outcome = ClusterRun(SHORT.plan(seed)).execute()
     assert outcome.is_well, f"seed {seed}: {outcome.failure}"
     assert outcome.messages > 0
+
+
+def test_a_cluster_comes_back_from_an_upgrade_and_from_its_end_by_a_toggle() -> None:
+    kinds = (Trouble.ROLLING_UPGRADE, Trouble.SHUTDOWN, Trouble.ABORT)
+    scenario = dataclasses.replace(SHORT, name="ends", sizes=(3,), duration_s=(6, 6), misfortune_s=(2.0, 2.0), kinds=kinds)
+    plan = scenario.plan(ENDS)
+    assert {misfortune.kind for misfortune in plan.misfortunes} == set(kinds)
+    run = ClusterRun(plan)
+    outcome = run.execute()
+    assert outcome.is_well, outcome.failure
+    assert [node.minor_version > 0 for node in run.nodes] == [True, True, True]
+    assert min(node.lives for node in run.nodes) >= 3
 
 
 def test_a_seed_makes_the_same_world_twice() -> None:

@@ -25,6 +25,11 @@ Later = Callable[[int, Callable[[], object]], None]
 _CLOCK_JUMP_S = 600
 _DRIFT_PPM = 500
 _TURN_NS = (10_000, 2 * MS)
+_TOGGLES = {
+    Trouble.SNAPSHOT: ClusterControlToggle.SNAPSHOT,
+    Trouble.SHUTDOWN: ClusterControlToggle.SHUTDOWN,
+    Trouble.ABORT: ClusterControlToggle.ABORT,
+}
 
 
 class ClusterMisfortunes:
@@ -47,14 +52,14 @@ class ClusterMisfortunes:
                 self._fail_power(self._nodes, lasts_ns)
         elif kind in {Trouble.PARTITION, Trouble.ISOLATION}:
             self._cut(kind, draws, lasts_ns)
-        elif kind is Trouble.SNAPSHOT:
-            self._toggle(ClusterControlToggle.SNAPSHOT)
+        elif kind in _TOGGLES:
+            self._toggle(_TOGGLES[kind])
         elif kind is Trouble.SUSPENSION:
             self._toggle(ClusterControlToggle.SUSPEND)
             self._later(lasts_ns, partial(self._toggle, ClusterControlToggle.RESUME))
-        elif kind is Trouble.ROLLING_RESTART:
+        elif kind in {Trouble.ROLLING_RESTART, Trouble.ROLLING_UPGRADE}:
             for place, other in enumerate(self._nodes):
-                self._later(place * lasts_ns, other.leave)
+                self._later(place * lasts_ns, partial(other.leave, is_upgraded=kind is Trouble.ROLLING_UPGRADE))
         elif node.host.has_power:
             self._befall(kind, node, draws, lasts_ns)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aerowire.cluster.module.consensus_module import ConsensusModule
 from aerowire.cluster.services.container import ClusteredServiceContainer
+from aerowire.recordings.versions import compose_version
 from aerowire.simulation.host import AERON_DIR
 from aerowire.simulation.scenarios.clusters.logs import SEGMENT_OF_LOG
 from aerowire.simulation.scenarios.clusters.processes import ContainerProcess, ModuleProcess
@@ -60,6 +61,7 @@ class ClusterNode:
         self.services: list[RegisterService | None] = [None] * services
         self.archive: SimulatedArchive | None = None
         self.lives = 0  # of the consensus module
+        self.minor_version = 0  # of the application
         self._sync_level = sync_level
         self._members = members
         self._note = note
@@ -121,8 +123,9 @@ class ClusterNode:
         for process in self.host.processes:
             process.kill()
 
-    def leave(self) -> None:
-        """End the module and the services in order."""
+    def leave(self, *, is_upgraded: bool = False) -> None:
+        """End the module and the services in order; those that are started next are of a later version if it `is_upgraded`."""
+        self.minor_version += is_upgraded
         for agent in (*self.containers, self.module):
             if agent is not None and not agent.has_ended:
                 agent.leave()
@@ -148,6 +151,10 @@ class ClusterNode:
         del self._restarts_ns[name]
         return True
 
+    @property
+    def _app_version(self) -> int:
+        return compose_version(1, self.minor_version, 0)
+
     def _launch_module(self, ports: Any) -> Any:
         return ConsensusModule.async_launch(
             aeron_dir=AERON_DIR,
@@ -158,6 +165,7 @@ class ClusterNode:
             replication_channel=f"aeron:udp?endpoint={self.host.address}:0",
             service_count=len(self.services),
             file_sync_level=self._sync_level,
+            app_version=self._app_version,
             **MODULE,
         )
 
@@ -170,6 +178,7 @@ class ClusterNode:
                 ports=ports,
                 cluster_dir=CLUSTER_DIR,
                 service_id=number,
+                app_version=self._app_version,
                 environ={},
             )
 

@@ -39,6 +39,9 @@ class Trouble(Enum):
     SNAPSHOT = "snapshot"
     SUSPENSION = "suspension"
     ROLLING_RESTART = "rolling restart"
+    ROLLING_UPGRADE = "rolling upgrade"
+    SHUTDOWN = "shutdown by toggle"
+    ABORT = "abort by toggle"
 
 
 @dataclass(frozen=True, slots=True)
