@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from aerowire.codecs.flyweights.archive_files import MARK_FILE_LIVENESS_TIMEOUT_MS
 from aerowire.codecs.flyweights.cnc import ElectionState
 from aerowire.codecs.tables.counters import CounterType
 from benchmarks.drivers import AGENTS, IDLE_STRATEGIES
-from tests.interop.cluster.mixed import MARK_FILE_S, counters_of, is_leading
+from tests.interop.cluster.mixed import counters_of, is_leading
 from tests.interop.cluster.nodes import ENDPOINTS, QUICK, Member
 from tests.interop.harness import PEER_FLAGS, Java, Side, find_java
 from tests.support.processes import Workshop, free_port, is_ready, open_workshop, wait_for_driver
@@ -26,6 +27,8 @@ SIDES: tuple[Side, ...] = ("official", "aerowire")
 # How long something may stand still before a measurement is given up, and how often it is looked at.
 STALL_LIMIT_S = 120.0
 LOOK_S = 0.005
+# When an official member that was killed may start again.
+MARK_FILE_S = MARK_FILE_LIVENESS_TIMEOUT_MS / 1e3 + 0.5
 # What is called so here -> the class of benchmarks.cluster_services, and the argument of java/ClusterMember.java.
 SERVICES = {"echo": ("Echo", "echo"), "counter": ("Counter", "counter"), "batch counter": ("BatchCounter", "counter")}
 PROPERTIES = {

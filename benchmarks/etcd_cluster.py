@@ -49,7 +49,7 @@ def find_etcd() -> Etcd:
     go = shutil.which("go")
     if go is None:
         raise EtcdUnavailableError("there is no etcd: no go on PATH to build it by")
-    with locked_work():
+    with locked_work("etcd-lock"):
         return _build_etcd(go, WORK / f"etcd-{VERSION}")
 
 

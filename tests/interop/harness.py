@@ -92,10 +92,10 @@ class Java:
 
 
 @contextmanager
-def locked_work() -> Iterator[None]:
-    """Let one process at a time fetch and compile; the others find what it made."""
+def locked_work(name: str = "lock") -> Iterator[None]:
+    """Let one process at a time fetch and compile; the others find what it made. What takes long has a lock of another name."""
     WORK.mkdir(parents=True, exist_ok=True)
-    with (WORK / "lock").open("w") as lock:
+    with (WORK / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
