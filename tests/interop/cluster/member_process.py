@@ -1,8 +1,8 @@
-"""One member of our own in a process: driver, archive, consensus module and container with an echo, by the properties of ClusterNode.java.
+"""One member of our own in a process: driver, archive, consensus module, and container with an echo unless properties name an extension.
 
     python -m tests.interop.cluster.member_process -Daeron.dir=... -Daeron.cluster.member.id=0 ...
 
-It writes to standard output that it has started, and each role of its service.
+The properties are those of ClusterNode.java. It writes to standard output that it has started, and each role of its service.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import signal
 import sys
 import threading
+from contextlib import ExitStack
 
 from aerowire.archive import Archive, ArchiveContext
 from aerowire.base.options import parse_definitions
@@ -75,11 +76,12 @@ def main() -> None:
         aeron_dir = driver.aeron_dir
         with Archive.launch(ArchiveContext(aeron_dir=aeron_dir, properties=properties)):
             context = ConsensusModuleContext(aeron_dir=aeron_dir, properties=properties, termination_hook=ended.set)
-            with (
-                ConsensusModule.launch(context),
-                ClusteredServiceContainer.launch(Echo, aeron_dir=aeron_dir, properties=properties, termination_hook=ended.set),
-            ):
-                tell("started", service=0)
+            with ConsensusModule.launch(context), ExitStack() as services:
+                if context.service_count:
+                    services.enter_context(
+                        ClusteredServiceContainer.launch(Echo, aeron_dir=aeron_dir, properties=properties, termination_hook=ended.set)
+                    )
+                tell("started", member=context.cluster_member_id)
                 while not ended.wait(0.05):
                     continue
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from aerowire.base.errors import AerowireError
+from aerowire.cluster.files.recording_log import RecordingLog
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.ipc.cnc import CncFile
+from aerowire.system.file_system import FileSystem
 from tests.interop.cluster.nodes import Cluster, Member
 from tests.interop.harness import Side
 from tests.interop.scenarios import LIMIT_S, Scenario
@@ -17,7 +20,6 @@ from tests.support.waiting import rest
 
 # An official member that was killed does not start before its mark file is as old as that.
 MARK_FILE_S = 10.5
-LOG_RECORDING = "0-0.rec"  # the first segment of a member's first recording, which is the log's
 
 
 class MixedCluster(Cluster):
@@ -49,7 +51,7 @@ class MixedCluster(Cluster):
     def assert_logs_equal(self, members: Sequence[Member]) -> None:
         """Assert that the committed logs in the archives of these members are equal, byte for byte."""
         position = self.committed(members)
-        logs = [(member.directory / "archive" / LOG_RECORDING).read_bytes()[:position] for member in members]
+        logs = [log_segment(member).read_bytes()[:position] for member in members]
         assert position > 0
         assert all(log == logs[0] for log in logs)
 
@@ -64,6 +66,15 @@ class MixedCluster(Cluster):
             return super()._command(member, properties)
         definitions = (f"-D{name}={value}" for name, value in properties.items())
         return [sys.executable, "-m", "tests.interop.cluster.member_process", *definitions]
+
+
+def log_segment(member: Member) -> Path:
+    """Return the first segment of the recording of a member's log."""
+    log = RecordingLog.open(member.directory / "cluster", FileSystem(), writable=False)
+    try:
+        return member.directory / "archive" / f"{log.find_last_term_recording_id()}-0.rec"
+    finally:
+        log.close()
 
 
 def counters_of(member: Member) -> dict[int, int]:

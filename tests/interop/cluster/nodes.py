@@ -66,7 +66,9 @@ class Member:
 
 
 class Cluster:
-    """An official cluster. Members keep their ports and directories over a stop and a start."""
+    """An official cluster. Members keep their ports and directories over a stop and a start. `program` runs an official member."""
+
+    program = "ClusterNode"
 
     def __init__(self, scenario: Scenario, size: int, properties: Mapping[str, str] | None = None) -> None:
         self._scenario = scenario
@@ -139,4 +141,4 @@ class Cluster:
 
     def _command(self, _member: Member, properties: Mapping[str, str]) -> list[str]:
         """Return the command that runs a member."""
-        return self._scenario.bench.java.command("ClusterNode", properties=properties)
+        return self._scenario.bench.java.command(self.program, properties=properties)
