@@ -11,7 +11,6 @@ With `client=asyncio` it is in_loop.py that publishes; with `client=invoked` the
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
@@ -27,7 +26,6 @@ from aerowire.client import (
     PublicationErrorFrame,
 )
 from aerowire.client.context import Invoker
-from tests.support.peers import in_loop
 from tests.support.peers.offering import offering
 from tests.support.peers.orders import Orders
 from tests.support.peers.payloads import ContentHash, Payloads, arguments
@@ -40,6 +38,10 @@ ORDERS_EVERY = 64
 def main() -> int:
     given = arguments()
     if given.get("client") == "asyncio":
+        import asyncio
+
+        from tests.support.peers import in_loop
+
         asyncio.run(in_loop.publish(given))
         return 0
     deadline = time.monotonic() + float(given["timeout"])

@@ -10,14 +10,12 @@ with `client=invoked` the client has no threads.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import threading
 import time
 
 from aerowire.client import Aeron, Image, Subscription
-from tests.support.peers import in_loop
 from tests.support.peers.orders import Orders
 from tests.support.peers.payloads import ContentHash, arguments
 from tests.support.peers.polling import Polling
@@ -100,6 +98,10 @@ class Subscriber:
 def main() -> int:
     given = arguments()
     if given.get("client") == "asyncio":
+        import asyncio
+
+        from tests.support.peers import in_loop
+
         asyncio.run(in_loop.subscribe(given))
         return 0
     messages = int(given["messages"])
