@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.class_archive import with_archive
-from tests.interop.harness import AERON_ALL, Bench, Java, find_java
+from tests.interop.harness import AERON_ALL, Bench, Java, OfficialVerification, find_java
 from tests.interop.matrix import Outcome, java_version, render
 from tests.interop.scenarios import ROWS_PROPERTY, Row, Scenario
 from tests.support.processes import open_workshop
@@ -48,10 +48,17 @@ def java() -> Java:
     return with_archive(find_java())
 
 
+@pytest.fixture(scope="session")
+def verification(java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OfficialVerification]:
+    opened = OfficialVerification(java, tmp_path_factory.mktemp("verification") / "log")
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
-def bench(java: Java, tmp_path: Path) -> Iterator[Bench]:
+def bench(java: Java, verification: OfficialVerification, tmp_path: Path) -> Iterator[Bench]:
     with open_workshop(tmp_path) as workshop:
-        yield Bench(java, workshop)
+        yield Bench(java, workshop, verification)
 
 
 @pytest.fixture

@@ -140,6 +140,37 @@ def find_jar(artifact: Artifact) -> Path:
     return copied
 
 
+class OfficialVerification:
+    """The official tool that verifies directories of archives, in one virtual machine for all tests of a process: the first starts it."""
+
+    def __init__(self, java: Java, log: Path) -> None:
+        self._java = java
+        self._log = log
+        self._process: Process | None = None
+
+    def verify(self, directory: Path) -> list[str]:
+        """Verify every segment of every recording in a directory; return the lines that the tool printed."""
+        if self._process is None:
+            self._process = Process("official verification", self._java.command("ArchiveVerification", "none"), self._log)
+        process, lines = self._process, list[str]()
+        assert process.popen.stdin is not None
+        process.popen.stdin.write(f"{directory}\n".encode())
+        process.popen.stdin.flush()
+        try:
+            while (line := process.line(LIMIT_S)) != "verified 1":
+                lines.append(line)
+        except AssertionError:
+            self.close()  # the next test starts another one
+            raise
+        return lines
+
+    def close(self) -> None:
+        """End the virtual machine, if there is one."""
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+
+
 @dataclass(frozen=True)
 class Driver:
     """A running media driver."""
@@ -150,11 +181,12 @@ class Driver:
 
 
 class Bench:
-    """One test's drivers and peers of either side."""
+    """One test's drivers and peers of either side, and what verifies the archives that it leaves."""
 
-    def __init__(self, java: Java, workshop: Workshop) -> None:
+    def __init__(self, java: Java, workshop: Workshop, verification: OfficialVerification | None = None) -> None:
         self.java = java
         self.workshop = workshop
+        self.verification = verification
 
     def driver(self, side: Side, properties: Mapping[str, str] | None = None, prefix: Sequence[str] = ()) -> Driver:
         """Start a driver; `prefix` is a command that runs another, which puts the driver somewhere else."""

@@ -113,5 +113,5 @@ def finish(scenario: Scenario, *nodes: ArchiveNode, client: str = "aerowire arch
     for node in nodes:
         assert_no_counter(node.driver)
         assert_no_file(node.directory)
-    assert_sound(scenario.bench.java, *(node.directory for node in nodes))
+    assert_sound(scenario.bench, *(node.directory for node in nodes))
     scenario.finish()

@@ -6,7 +6,6 @@ Looks at directories and counters, not at what was recorded.
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 from aerowire.archive.files.offline_catalog import OfflineCatalog
@@ -19,9 +18,8 @@ from aerowire.recordings.catalog_entry import RecordingEntry
 from aerowire.recordings.segment_names import parse_segment_name
 from aerowire.system.ports import Ports
 from aerowire.tools.main import main
-from tests.interop.harness import Driver, Java
+from tests.interop.harness import Bench, Driver
 from tests.interop.scenarios import wait_until
-from tests.support.processes import LIMIT_S
 
 # The last is ours while a catalog is open: an official archive leaves it when it takes over the directory of one that was killed.
 _FILES = {CATALOG_FILE_NAME, MARK_FILE_NAME, CATALOG_FILE_NAME + UPDATE_SUFFIX}
@@ -72,20 +70,13 @@ def assert_no_file(directory: Path) -> None:
         assert name.position in expected.get(str(name.recording_id), ()), f"a segment of no recording: {path}"
 
 
-def assert_sound(java: Java, *directories: Path) -> None:
+def assert_sound(bench: Bench, *directories: Path) -> None:
     """Let the tools of both sides verify every segment of every recording. Ours goes first: the official one rewrites catalogs."""
+    assert bench.verification is not None
     for directory in directories:
         assert main(["archive", "verify", str(directory), "-a"]) == 0, directory
-    done = subprocess.run(
-        java.command("ArchiveVerification", "none", *map(str, directories)),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.stdout.splitlines()[-1:] == [f"verified {len(directories)}"], done.stdout + done.stderr
-    assert not [line for line in done.stdout.splitlines() if "ERR" in line and not ends_with_segment(line)], done.stdout
+        said = bench.verification.verify(directory)
+        assert not [line for line in said if "ERR" in line and not ends_with_segment(line)], said
 
 
 def ends_with_segment(line: str) -> bool:

@@ -50,7 +50,7 @@ def compare_tools(scenario: Scenario, directory: Path, capsys: pytest.CaptureFix
     assert ours == facts(scenario.bench.java.run_tool(TOOL, directory, str(directory), "describe-all"))
     assert len(ours) == 2
     copied = shutil.copytree(directory, directory.with_name(f"{directory.name}-copy"))
-    assert_sound(scenario.bench.java, copied)
+    assert_sound(scenario.bench, copied)
 
 
 @pytest.mark.parametrize("end", ["orderly", "killed"])
