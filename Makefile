@@ -27,7 +27,7 @@ demo: build ## a million messages over a lossy network, captured, read back with
 test: build ## run the tests, 8 minutes (ARGS="-k name" selects, one after another; WORKERS=0 runs all so, as a debugger needs)
 	@.ci/debian.sh
 	@$(PYTHON_BIN) -m tests.support.prepare
-	$(PYTEST) -m "not interop and not soak" $(or $(ARGS),-n $(WORKERS))
+	$(PYTEST) -m "not interop and not soak" $(or $(ARGS),-n $(WORKERS) --ignore=tests/interop)
 
 lint: build ## ruff, mypy --strict, stubtest, import rules
 	@.ci/lint.sh

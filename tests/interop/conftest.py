@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.class_archive import with_archive
-from tests.interop.harness import AERON_ALL, Bench, Java, OfficialVerification, find_java
+from tests.interop.harness import AERON_ALL, HERE, Bench, Java, OfficialVerification, find_java
 from tests.interop.matrix import Outcome, java_version, render
 from tests.interop.scenarios import ROWS_PROPERTY, Row, Scenario
 from tests.support.processes import open_workshop
@@ -22,6 +22,14 @@ MATRIX_OPTION = "--interop-matrix"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(MATRIX_OPTION, metavar="FILE", help="write the matrix of the interop scenarios that ran to FILE")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all that stands in this folder, which `make test` does not collect: no test can be left out of both runs."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.interop)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
