@@ -55,6 +55,8 @@ FIRST = (
     *ORACLE,
     *WHEEL,
     *DIVIDED,
+    "tests/interop/cluster/test_mixed_clusters.py",
+    "tests/interop/cluster/test_client_failover.py",
     "tests/interop/test_replay.py",
     "tests/interop/test_matrix.py",
     "tests/interop/test_channels.py",
