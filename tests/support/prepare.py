@@ -17,10 +17,10 @@ from tests.support import compiler, spark_start
 
 
 def collect() -> subprocess.Popen[bytes] | None:
-    """Begin to collect all tests, which writes their bytecode, unless there is some."""
+    """Begin to collect the tests of `make test`, which writes their bytecode, unless there is some."""
     if sys.pycache_prefix is None or any((Path(sys.pycache_prefix) / spark_start.ROOT.relative_to("/") / "tests").rglob("*pytest*.pyc")):
         return None
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--ignore=tests/interop"]
     return subprocess.Popen(command, cwd=spark_start.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
