@@ -180,8 +180,9 @@ class Checkers:
         machine = member.machine
         seen = (member.life, machine.log_position, machine.leadership_term_id, machine.candidate_term_id)
         before = self._lives.get(member.member_id)
-        if before is not None and before[0] == member.life and any(now < then for now, then in zip(seen, before, strict=True)):
-            raise ViolationError(NO_STEP_BACK, f"member {member.member_id}: (life, commit, term, candidate term) {before} -> {seen}")
-        self._lives[member.member_id] = seen
+        if seen != before:
+            if before is not None and before[0] == member.life and any(now < then for now, then in zip(seen, before, strict=True)):
+                raise ViolationError(NO_STEP_BACK, f"member {member.member_id}: (life, commit, term, candidate term) {before} -> {seen}")
+            self._lives[member.member_id] = seen
         if machine.state is ElectionState.CLOSED and machine.log_position > machine.append_position:
             raise ViolationError(NO_STEP_BACK, f"member {member.member_id}: commit {machine.log_position} beyond {machine.append_position}")
