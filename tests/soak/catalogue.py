@@ -43,6 +43,7 @@ from tests.soak import (
     simulated_archive,
     simulated_cluster,
     simulated_disk,
+    simulated_machines,
     spec_change,
     speed,
 )
@@ -76,6 +77,7 @@ BARS: dict[str, Bar] = {
     "simulated-disk": simulated_disk.parts,
     "simulated-archive": simulated_archive.parts,
     "simulated-cluster": simulated_cluster.parts,
+    "simulated-machines": simulated_machines.parts,
     "seeds": seeds.parts,
     "same-world": same_world.parts,
     "lent-ends": lent_ends.parts,

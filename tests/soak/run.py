@@ -37,6 +37,7 @@ SOURCES = (
     "tests/conformance",
     "tests/interop",
     "tests/simulation",
+    "tests/cluster/consensus",
 )
 
 
