@@ -32,13 +32,17 @@ class MixedCluster(Cluster):
     def leader_of(self, members: Sequence[Member]) -> Member:
         """Wait until these members have elected one of them, and all others of them follow; return the leader."""
         deadline = time.monotonic() + LIMIT_S
-        while True:
-            states = [counters_of(member) for member in members]
-            leaders = [member for member, state in zip(members, states, strict=True) if is_leading(state)]
-            if len(leaders) == 1 and all(state.get(CounterType.CLUSTER_ELECTION_STATE) == ElectionState.CLOSED for state in states):
-                return leaders[0]
-            assert time.monotonic() < deadline, states
+        while (leader := self.find_leader(members)) is None:
+            assert time.monotonic() < deadline, [counters_of(member) for member in members]
             rest()
+        return leader
+
+    def find_leader(self, members: Sequence[Member]) -> Member | None:
+        """Return the leader that one of these members is, and that all others of them follow; None while there is none."""
+        states = [counters_of(member) for member in members]
+        leaders = [member for member, state in zip(members, states, strict=True) if is_leading(state)]
+        is_settled = all(state.get(CounterType.CLUSTER_ELECTION_STATE) == ElectionState.CLOSED for state in states)
+        return leaders[0] if len(leaders) == 1 and is_settled else None
 
     def committed(self, members: Sequence[Member]) -> int:
         """Wait until these members have committed their logs up to the same position; return that."""

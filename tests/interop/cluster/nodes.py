@@ -91,7 +91,7 @@ class Cluster:
     def start(self, *members: Member) -> None:
         """Start these members, or all, and wait for their drivers."""
         for member in members or self.members:
-            self._start(member)
+            self.launch(member)
         for member in members or self.members:
             assert member.process is not None
             wait_for_driver(member.aeron_dir, member.process)
@@ -121,7 +121,8 @@ class Cluster:
             if member.process is not None:
                 member.process.stop()
 
-    def _start(self, member: Member) -> None:
+    def launch(self, member: Member) -> None:
+        """Start a member without waiting for it."""
         members = "|".join(",".join((str(other.member_id), *(other.ports[name] for name in ENDPOINTS))) for other in self.members)
         given = {
             **SMALL,

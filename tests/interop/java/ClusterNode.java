@@ -32,8 +32,8 @@ import java.util.Set;
  * An official member in one process: media driver, archive, consensus module and an echo service, configured by system properties.
  *
  * <p>The service says "opened" to each session that opens, and answers each message with itself. It keeps messages of 8 bytes, which are
- * numbers, in order and over snapshots; "applied" is answered with all of them, "principal" with the session's principal, and "close"
- * closes the session.
+ * numbers, in order and over snapshots; "applied" is answered with all of them, "runs" writes the runs of consecutive ones to standard
+ * output, "principal" is answered with the session's principal, and "close" closes the session.
  */
 final class ClusterNode
 {
@@ -128,6 +128,10 @@ final class ClusterNode
             }
             else
             {
+                if ("runs".equals(message))
+                {
+                    System.out.println("{\"event\": \"runs\", \"runs\": \"" + runs() + "\"}");
+                }
                 say(session, buffer, offset, length);
             }
         }
@@ -160,6 +164,20 @@ final class ClusterNode
         @Override
         public void onTerminate(final Cluster cluster)
         {
+        }
+
+        private String runs()
+        {
+            final StringBuilder runs = new StringBuilder();
+            for (int begin = 0, end; begin < numbers.size(); begin = end)
+            {
+                for (end = begin + 1; end < numbers.size() && numbers.get(end) == numbers.get(end - 1) + 1; end++)
+                {
+                    continue;
+                }
+                runs.append(begin > 0 ? " " : "").append(numbers.get(begin)).append('-').append(numbers.get(end - 1));
+            }
+            return runs.toString();
         }
 
         private void say(final ClientSession session, final DirectBuffer buffer, final int offset, final int length)
