@@ -51,6 +51,8 @@ from tests.soak.archives import held_lock as archive_held_lock
 from tests.soak.archives import hostile as archive_hostile
 from tests.soak.archives import kill9 as archive_kill9
 from tests.soak.bars import Bar
+from tests.soak.clusters import hostile as cluster_hostile
+from tests.soak.clusters import kills as cluster_kills
 
 BARS: dict[str, Bar] = {
     "million-lossy": million_lossy.parts,
@@ -86,6 +88,9 @@ BARS: dict[str, Bar] = {
     "archive-hostile": archive_hostile.parts,
     "archive-held-lock": archive_held_lock.parts,
     "archive-kill9": archive_kill9.parts,
+    "cluster-hostile": cluster_hostile.parts,
+    "cluster-kills": cluster_kills.parts,
+    "leader-kills": cluster_kills.leader_parts,
     "pcap-exact": pcap_exact.parts,
     "pcap-splits": pcap_splits.parts,
     "pcap-damage": pcap_damage.parts,
