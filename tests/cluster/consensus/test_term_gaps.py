@@ -46,5 +46,5 @@ def test_requests_one_after_another_lead_no_further() -> None:
     assert not asked(machine, LOG_TERM + 2 * TERM_GAP_MAX)
 
 
-def test_what_is_believed_can_be_stored_even_if_as_many_elections_fail_behind_it() -> None:
+def test_what_is_believed_can_be_stored_even_if_as_many_elections_fail_before_it() -> None:
     assert 2 * TERM_GAP_MAX <= MISSING_TERMS_MAX

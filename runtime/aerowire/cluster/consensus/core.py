@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from aerowire.cluster.consensus.options import ConsensusOptions
     from aerowire.cluster.consensus.term_table import TermTable
 
-# A term that far ahead of the log's is not believed: terms count elections, and recording.log has an entry for each of them. It takes twice
-# as many that are missing (files.recording_log), so that elections in vain behind a term that was believed leave one that can be stored.
-TERM_GAP_MAX = 1 << 16
+# A term that far ahead of the log's is not believed: terms count elections, and recording.log has an entry for each of them, which takes a
+# second for so many. It takes eight times as many (files.recording_log), so that a term can be stored though elections fail before it.
+TERM_GAP_MAX = 1 << 14
 Then = Callable[[], None]
 
 

@@ -382,10 +382,11 @@ class RecordingLog:
         return term_base_log_position
 
     def _index_of(self, entry: RecordingLogEntry) -> int:
-        index = next((at for at, one in enumerate(self._entries) if one.entry_index == entry.entry_index), -1)
-        if index < 0:
-            raise self._refused("there is no such entry", "an entry of the log", entry)
-        return index
+        # From the end: it is the last term that ends, also where many are added at once.
+        for index in range(len(self._entries) - 1, -1, -1):
+            if self._entries[index].entry_index == entry.entry_index:
+                return index
+        raise self._refused("there is no such entry", "an entry of the log", entry)
 
     def _replace(self, entry: RecordingLogEntry, other: RecordingLogEntry) -> RecordingLogEntry:
         self._entries[self._index_of(entry)] = other
