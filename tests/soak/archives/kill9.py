@@ -23,6 +23,7 @@ from typing import Any
 
 from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.checksum import checksum_named
+from aerowire.archive.files.compaction import orphaned_segments
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.segment_move import RECORD_FILE_NAME, recover_move
 from aerowire.archive.files.verification import Verification
@@ -203,6 +204,7 @@ class Lives:
         # A kill in the midst of a write leaves a frame without its last pages, which the next start removes, or who verifies the directory.
         verification = Verification(all_segments=True, checksum=checksum_named(self.checksum), cuts_torn=True, is_dry=True, now_ms=0)
         with OfflineCatalog(Ports.system().files, copy) as catalog:
+            self.delete_detached(catalog)
             faulty = [one for one in verification.verify(catalog) if one.problem is not None]
             assert (faulty, catalog.problem) == ([], None), f"{copy}: {faulty}"
         if not self.is_official:
@@ -211,6 +213,17 @@ class Lives:
         self.copies.append(copy)
         if len(self.copies) >= DIRECTORIES_MAX:
             self.verify_officially()
+
+    def delete_detached(self, catalog: OfflineCatalog) -> None:
+        """Delete what a purge of all segments has detached and not deleted: the official tool takes the empty recording for faulty then.
+
+        The official archive leaves such files, too; `delete-orphaned-segments` removes them.
+        """
+        for entry in catalog.entries:
+            if entry.start_position == entry.stop_position:
+                for path in orphaned_segments(catalog, entry.recording_id):
+                    self.done["file that was detached"] += 1
+                    path.unlink()
 
     def verify_officially(self) -> None:
         """Let the official tool verify all directories that have been copied."""
