@@ -89,7 +89,7 @@ def running_etcd(etcd: Etcd, place: str | None, *, is_synced: bool) -> Iterator[
                 "listen-peer-urls": peer,
                 "initial-advertise-peer-urls": peer,
                 "initial-cluster": members,
-                "log-level": "error",
+                "log-level": "panic",
             }
             command = [str(etcd.server), *(f"--{name}={value}" for name, value in options.items())]
             command += [] if is_synced else ["--unsafe-no-fsync"]
