@@ -10,7 +10,6 @@ import pytest
 from aerowire.codecs.flyweights.cluster.enums import ClusterTimeUnit
 from aerowire.codecs.flyweights.cnc import ClusterControlToggle
 from aerowire.codecs.tables.counters import CounterType
-from aerowire.system.ports import Ports
 from tests.cluster.module.whole_node import Node
 
 SECOND_NS = 1_000_000_000
@@ -49,7 +48,7 @@ def test_clusters_of_one_driver_have_their_own_sessions_counters_and_snapshots(n
     assert [node.heard for node in nodes] == [[b"hello first"], [b"hello second"]]
     assert [node.service.cluster.time_unit for node in nodes] == [ClusterTimeUnit.MICROS, ClusterTimeUnit.NANOS]
     for node, per_second in ((first, 1_000_000), (second, SECOND_NS)):
-        now_s = Ports.system().clock.now_ms() / 1_000
+        now_s = node.module.agent.core.ports.clock.now_epoch_ns() / SECOND_NS
         assert abs(node.service.last_message_at / per_second - now_s) < HOUR_S
     second.say(clients[1], f"timer {SECOND_NS // 100}")
     second.until(lambda: "timer 7" in second.service.events)
