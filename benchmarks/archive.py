@@ -55,7 +55,7 @@ from aerowire.driver import Context, MediaDriver
 from aerowire.system.clock import SystemClock
 from aerowire.system.file_system import FileSystem
 from benchmarks.bars import judge, medians
-from tests.interop.harness import find_java
+from benchmarks.virtual_machine import find_fast_java
 
 STREAM, REPLAY_STREAM = 1001, 2001
 SEGMENT = 128 << 20
@@ -275,7 +275,7 @@ def main() -> int:
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--directory", default=None, help="a place on the disk that is measured")
     given = parser.parse_args()
-    java = None if given.alone else find_java(Path(__file__).parent / "java")
+    java = None if given.alone else find_fast_java()
     failed = False
     for measurement in MEASUREMENTS:
         if given.only and measurement.name != given.only:

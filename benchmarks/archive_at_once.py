@@ -20,7 +20,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -31,7 +30,8 @@ from aerowire.ipc.counters import NULL_COUNTER_ID
 from benchmarks.archives import BATCH, SIDES, record, running_archive, wait
 from benchmarks.bars import judge, medians, scatter
 from benchmarks.drivers import running_driver
-from tests.interop.harness import Side, find_java
+from benchmarks.virtual_machine import find_fast_java
+from tests.interop.harness import Side
 
 SUM_BAR, SHARE_BAR = 0.9, 0.5
 CHANNEL, LENGTH = "aeron:ipc?term-length=2m", 1024
@@ -127,7 +127,7 @@ def main() -> int:
     parser.add_argument("--streams", type=int, default=20, help="recordings, and replays (default: 20)")
     parser.add_argument("--directory", default=None, help="a place on the disk that is measured")
     given = parser.parse_args()
-    java = find_java(Path(__file__).parent / "java")
+    java = find_fast_java()
     rates: dict[Side, list[dict[str, list[float]]]] = {side: [] for side in SIDES}
     with ExitStack() as stack:
         aeron_dir = stack.enter_context(running_driver("aerowire", None, threading="SHARED", idle="backoff"))

@@ -22,7 +22,8 @@ from benchmarks.archive import MEMORY
 from benchmarks.archives import SIDES, archive_command, archive_properties
 from benchmarks.bars import judge, medians
 from benchmarks.drivers import running_driver
-from tests.interop.harness import Java, Side, find_java
+from benchmarks.virtual_machine import find_fast_java
+from tests.interop.harness import Java, Side
 from tests.support.processes import free_port
 
 # What this script and ArchiveControl.java call a strategy -> its name in IDLE_STRATEGIES.
@@ -86,7 +87,7 @@ def main() -> int:
     parser.add_argument("--idle", choices=list(STRATEGIES), default="backoff")
     parser.add_argument("--processor", action="store_true", help="measure idle archives")
     given = parser.parse_args()
-    java = find_java(Path(__file__).parent / "java")
+    java = find_fast_java()
     rows: dict[Side, dict[str, list[float]]] = {side: defaultdict(list) for side in SIDES}
     for _ in range(given.runs):
         for side in SIDES:

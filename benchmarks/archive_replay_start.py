@@ -15,12 +15,11 @@ import argparse
 import subprocess
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 
 from benchmarks.archives import SIDES, record, running_archive
 from benchmarks.bars import judge, medians, scatter
 from benchmarks.drivers import running_driver
-from tests.interop.harness import find_java
+from benchmarks.virtual_machine import find_fast_java
 
 BAR = 1.0
 STEPS = ("answer", "image", "first message")
@@ -36,7 +35,7 @@ def main() -> int:
         "--idle", choices=("backoff", "yielding"), default="backoff", help="how archives and driver rest (default: backoff)"
     )
     given = parser.parse_args()
-    java = find_java(Path(__file__).parent / "java")
+    java = find_fast_java()
     with ExitStack() as stack:
         aeron_dir = stack.enter_context(running_driver("aerowire", None, threading="SHARED", idle=given.idle))
         arguments = [str(aeron_dir), str(given.runs), str(given.replays)]

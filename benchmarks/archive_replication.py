@@ -15,13 +15,13 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 from aerowire.archive import AeronArchive
 from benchmarks.archives import CONTROL_STREAM, SIDES, Recorded, record, running_archive
 from benchmarks.bars import judge, medians, scatter
 from benchmarks.drivers import running_driver
-from tests.interop.harness import Side, find_java
+from benchmarks.virtual_machine import find_fast_java
+from tests.interop.harness import Side
 
 BAR = 0.9
 CHANNEL, STREAM, LENGTH = "aeron:ipc?term-length=64m", 1001, 1024
@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("--megabytes", type=int, default=500, help="size of the recording (default: 500)")
     parser.add_argument("--directory", default=None, help="a place on the disk that is measured")
     given = parser.parse_args()
-    java = find_java(Path(__file__).parent / "java")
+    java = find_fast_java()
     rates: dict[Side, list[float]] = {side: [] for side in SIDES}
     with ExitStack() as stack:
         aeron_dir = stack.enter_context(running_driver("aerowire", None, threading="SHARED", idle="backoff"))

@@ -11,16 +11,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aerowire.codecs.flyweights.archive_files import MARK_FILE_LIVENESS_TIMEOUT_MS
 from aerowire.codecs.flyweights.cnc import ElectionState
 from aerowire.codecs.tables.counters import CounterType
 from benchmarks.drivers import AGENTS, IDLE_STRATEGIES
+from benchmarks.virtual_machine import find_fast_java
 from tests.interop.cluster.mixed import counters_of, is_leading
 from tests.interop.cluster.nodes import ENDPOINTS, QUICK, Member
-from tests.interop.harness import PEER_FLAGS, Java, Side, find_java
+from tests.interop.harness import Java, Side
 from tests.support.processes import Workshop, free_port, is_ready, open_workshop, wait_for_driver
 
 SIDES: tuple[Side, ...] = ("official", "aerowire")
@@ -177,7 +178,7 @@ def cluster_workshop(place: str | None) -> Iterator[tuple[Workshop, Path]]:
 
 def find_benchmark_java(*, is_alone: bool) -> Java | None:
     """Return the official implementation with all its compilers; None where only our side is measured."""
-    return None if is_alone else replace(find_java(Path(__file__).parent / "java"), flags=PEER_FLAGS)
+    return None if is_alone else find_fast_java()
 
 
 def state_of(member: Member) -> dict[int, int]:

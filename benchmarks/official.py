@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from aerowire.tools.measure.measure import BATCH, SINGLE, Plan, measure_latency, measure_throughput
 from benchmarks.drivers import running_driver
-from tests.interop.harness import Java, Side, find_java
+from benchmarks.virtual_machine import find_fast_java
+from tests.interop.harness import Java, Side
 from tests.support.processes import free_port
 
 SIDES: tuple[Side, ...] = ("official", "aerowire")
@@ -191,7 +192,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3, help="runs of each side, of which the median is taken (default: 3)")
     parser.add_argument("--only", default="", metavar="TEXT", help="measure only what has TEXT in its name")
     chosen = parser.parse_args()
-    java = find_java(Path(__file__).resolve().parent / "java")
+    java = find_fast_java()
     print(f"aerowire beside official Aeron {java.jar.stem.removeprefix('aeron-all-')}, {os.cpu_count()} cores", flush=True)
     selected = [item for item in MEASUREMENTS if chosen.only.casefold() in item.name.casefold()]
     verdicts = [compare(item, java, chosen.runs) for item in selected]

@@ -38,7 +38,8 @@ from aerowire.driver import MediaDriver
 from aerowire.system.hiccups import HiccupSampler
 from aerowire.tools.measure.measure import percentiles
 from benchmarks.drivers import IDLE_STRATEGIES, running_driver
-from tests.interop.harness import Java, Side, find_java
+from benchmarks.virtual_machine import find_fast_java
+from tests.interop.harness import Java, Side
 from tests.support.processes import free_port
 
 STREAM = 1001
@@ -173,7 +174,7 @@ def main() -> int:
     parser.add_argument("--idle", action="append", choices=sorted(IDLE_STRATEGIES), help="idle strategy of the driver; may be repeated")
     parser.add_argument("--official", action="store_true", help="measure on the official driver as well")
     chosen = parser.parse_args()
-    java = find_java() if chosen.official else None
+    java = find_fast_java() if chosen.official else None
     sides: tuple[Side, ...] = ("aerowire", "official") if chosen.official else ("aerowire",)
     good = True
     if chosen.rate is None or chosen.rate > QUIET_RATE:
