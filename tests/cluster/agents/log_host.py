@@ -79,6 +79,7 @@ class LogHost:
         time_unit: ClusterTimeUnit = ClusterTimeUnit.MILLIS,
         member_ids: tuple[int, ...] = (0, 1, 2),
         message_bytes_max: int = 1 << 20,
+        log_fragment_limit: int = 50,
     ) -> None:
         self.driver, self.aeron, self.member_ids = driver, aeron, member_ids
         self.clock = ManualClock(now_ns=now_ns, epoch_ms=EPOCH_MS)
@@ -86,7 +87,13 @@ class LogHost:
         self.commit_counter = aeron.add_counter(CounterType.CLUSTER_COMMIT_POSITION, "commit-pos")
         self.recording_counter = aeron.add_counter(CounterType.ARCHIVE_RECORDING_POSITION, "rec-pos")
         self.agent = LogAgent(
-            self.events, self.clock, LentCounter(self.commit_counter), member_id=0, member_ids=member_ids, time_unit=time_unit
+            self.events,
+            self.clock,
+            LentCounter(self.commit_counter),
+            member_id=0,
+            member_ids=member_ids,
+            time_unit=time_unit,
+            log_fragment_limit=log_fragment_limit,
         )
         self.proxy = LogAgentProxy(self.agent)
         self.invoker = AgentInvoker([self.agent], self.clock)

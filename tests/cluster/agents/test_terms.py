@@ -388,6 +388,18 @@ def test_a_replay_is_consumed_to_its_limits_and_given_back(host: LogHost) -> Non
     assert log.image.loan.is_returned
 
 
+def test_a_cycle_consumes_no_more_of_a_log_than_its_limit(hosts: Callable[..., LogHost]) -> None:
+    host = hosts(log_fragment_limit=2)
+    publication, log = host.follow_log(FOREVER, is_bounded=False)
+    for _ in range(5):
+        publication.offer(session_message(7, bytes(32)))
+    positions = []
+    for _ in range(3):
+        host.work()
+        positions.append(log.position)
+    assert positions == [192, 384, 480]
+
+
 @pytest.mark.parametrize("is_consumed", [True, False])
 def test_the_end_of_a_log_says_whether_all_of_it_was_consumed(host: LogHost, is_consumed: bool) -> None:
     publication, log = host.follow_log(96, is_bounded=False)

@@ -43,7 +43,8 @@ cpdef enum LogOperation:
 
 @cython.final
 cdef class LogAgent(QueuedAgent):
-    """LogAgent(events, clock, commit_position, *, member_id, member_ids, time_unit, fragment_limit=50, cycles=None)."""
+    """LogAgent(events, clock, commit_position, *, member_id, member_ids, time_unit, fragment_limit=50, log_fragment_limit=50,
+    cycles=None)."""
 
     cdef ClusterAgentEvents _posted
     cdef ClockPort _clock

@@ -44,6 +44,7 @@ class LogAgent(QueuedAgent):
         member_ids: Iterable[int],
         time_unit: ClusterTimeUnit = ...,
         fragment_limit: int = ...,
+        log_fragment_limit: int = ...,
         cycles: CycleCounters | None = None,
     ) -> None: ...
     @property

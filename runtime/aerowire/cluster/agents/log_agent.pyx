@@ -32,7 +32,7 @@ cdef class LogAgent(QueuedAgent):
 
     def __cinit__(self, ClusterAgentEvents events not None, ClockPort clock not None, LentCounter commit_position not None, *,
                   int32_t member_id, member_ids, time_unit=ClusterTimeUnit.MILLIS, int fragment_limit=FRAGMENT_LIMIT,
-                  CycleCounters cycles=None):
+                  int log_fragment_limit=FRAGMENT_LIMIT, CycleCounters cycles=None):
         self.set_up_queues(events)
         self._posted = events
         self._clock = clock
@@ -46,7 +46,7 @@ cdef class LogAgent(QueuedAgent):
         self._consensus_publisher = ConsensusPublisher(events, self.consensus_drops, member_ids)
         self._consensus = ConsensusAdapter(events, self._consensus_publisher, self.consensus_drops, member_id, member_ids,
                                            fragment_limit)
-        self._log = LogAdapter(events, commit_position, self.log_drops, fragment_limit)
+        self._log = LogAdapter(events, commit_position, self.log_drops, log_fragment_limit)
         self._published_position = NULL_VALUE
 
     @property

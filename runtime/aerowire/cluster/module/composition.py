@@ -236,6 +236,7 @@ def _new_log_agent(
         member_ids=[member.member_id for member in context.members],
         time_unit=context.time_unit,
         fragment_limit=context.ingress_fragment_limit,
+        log_fragment_limit=context.log_fragment_limit,
     )
     return LogAgentControl(agent, events, wake=idle.wake)
 
