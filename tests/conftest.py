@@ -11,7 +11,6 @@ import sys
 from collections.abc import Generator, Iterator
 from typing import Any
 
-import hypothesis
 import pytest
 
 import hatch_build
@@ -19,9 +18,6 @@ from tests.support import spark_start
 
 SEED_VARIABLE = "AEROWIRE_SEED"
 SANITIZE_VARIABLE = "AEROWIRE_SANITIZE"  # how the modules under test were built (make tsan)
-# A loaded machine is no failure of what is tested; pytest's own limit ends what hangs.
-hypothesis.settings.register_profile("aerowire", deadline=None)
-hypothesis.settings.load_profile("aerowire")
 SEED = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
 GARBAGE_OBJECTS = 20_000  # new ones that the collector waits for, of Python's 700
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")  # the name of the one that this process is
@@ -29,6 +25,8 @@ for spark_variable, spark_value in spark_start.environment().items():
     os.environ.setdefault(spark_variable, spark_value)
 # Nothing here multiplies matrices: the threads that NumPy starts for that would spin for longer than a command takes to load it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Hypothesis would load what other packages bring for it: the whole of trio, in every process.
+os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")
 
 
 # What nohup, or a shell that puts the run into the background, tells it to ignore.
@@ -38,8 +36,13 @@ MAY_BE_IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
 def pytest_configure(config: pytest.Config) -> None:
     """Ignore such signals by a handler: commands under test inherit what is ignored, and are to heed them as at a terminal.
 
-    Workers that run tests side by side (-n) inherit the seed.
+    Workers that run tests side by side (-n) inherit the seed. Tests with drawn examples have no deadline.
     """
+    import hypothesis
+
+    # A loaded machine is no failure of what is tested; pytest's own limit ends what hangs.
+    hypothesis.settings.register_profile("aerowire", deadline=None)
+    hypothesis.settings.load_profile("aerowire")
     if config.getoption("numprocesses", None):
         os.environ[SEED_VARIABLE] = str(SEED)
     for number in MAY_BE_IGNORED:
