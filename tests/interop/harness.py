@@ -154,21 +154,21 @@ class OfficialVerification:
             self._process = Process("official verification", self._java.command("ArchiveVerification", "none"), self._log)
         process, lines = self._process, list[str]()
         assert process.popen.stdin is not None
-        process.popen.stdin.write(f"{directory}\n".encode())
-        process.popen.stdin.flush()
         try:
+            process.popen.stdin.write(f"{directory}\n".encode())
+            process.popen.stdin.flush()
             while (line := process.line(LIMIT_S)) != "verified 1":
                 lines.append(line)
-        except AssertionError:
+        except (AssertionError, OSError):
             self.close()  # the next test starts another one
             raise
         return lines
 
     def close(self) -> None:
         """End the virtual machine, if there is one."""
-        if self._process is not None:
-            self._process.stop()
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.stop()
 
 
 @dataclass(frozen=True)
