@@ -12,7 +12,7 @@ from tests.soak.bars import Part, Size
 from tests.soak.seeds import ROOT, run_many
 
 LEDGER = ROOT / "soak" / "clusters.jsonl"
-SEEDS = dict.fromkeys(CLUSTER_SCENARIOS, 5_000)
+SEEDS = {"clusters": 5_000, "sessions": 1_000}
 SEEDS_OF_PART = 250
 
 

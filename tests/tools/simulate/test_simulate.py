@@ -131,6 +131,7 @@ def test_scenarios_and_replacements_are_listed(capsys: pytest.CaptureFixture[str
         "segments",
         "copies",
         "clusters",
+        "sessions",
     ]
     assert "A simulated world replaces these, and nothing else" in simulate(capsys, "--about")[1]
 

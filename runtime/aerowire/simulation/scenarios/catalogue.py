@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from aerowire.simulation.scenarios.archives.plan import CHECKSUMS, SEGMENT_ACTS, Act, ArchivePlan, ArchiveScenario
-from aerowire.simulation.scenarios.clusters.plan import ClusterPlan, ClusterScenario, Trouble
+from aerowire.simulation.scenarios.clusters.plan import PRIORITY_HEAP, WHEEL, ClusterPlan, ClusterScenario, Habits, Trouble
+from aerowire.simulation.scenarios.clusters.requests import Operation
 from aerowire.simulation.scenarios.plan import CRASHES, Kind, Plan, Scenario
 
 AnyScenario: TypeAlias = Scenario | ArchiveScenario | ClusterScenario
@@ -115,6 +116,24 @@ CLUSTER_SCENARIOS = {
             latency_ms=(0.01, 2.0),
             jitter_ms=(0.0, 1.0),
             kinds=(*2 * (Trouble.KILL_PROCESS, Trouble.KILL_NODE, Trouble.PARTITION, Trouble.ISOLATION, Trouble.SNAPSHOT), *Trouble),
+        ),
+        ClusterScenario(
+            name="sessions",
+            about="small clusters with sessions, timers and messages of services that come and go, over snapshots and changes of leaders",
+            sizes=(1, 3, 3),
+            services=(1, 2),
+            clients=(1, 3),
+            duration_s=(4, 10),
+            misfortune_s=(0.3, 1.5),
+            kinds=(
+                *3 * (Trouble.SNAPSHOT, Trouble.ISOLATION),
+                *2 * (Trouble.KILL_NODE, Trouble.KILL_PROCESS),
+                *(Trouble.PAUSE, Trouble.SLOW, Trouble.SUSPENSION, Trouble.POWER_OF_ALL, Trouble.ROLLING_RESTART),
+            ),
+            timer_services=(WHEEL, PRIORITY_HEAP),
+            habits=Habits(
+                operations=(Operation.APPEND, *2 * (Operation.RELAY, Operation.LATE_TIMER), Operation.TIMER), rest_ms=(2, 60), leave=0.1
+            ),
         ),
     )
 }

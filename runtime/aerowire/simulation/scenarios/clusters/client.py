@@ -8,24 +8,23 @@ from aerowire.base.errors import AerowireError
 from aerowire.cluster.client.context import ClusterClientContext
 from aerowire.cluster.client.reconnecting_cluster import ReconnectingCluster
 from aerowire.simulation.scenarios.clusters.register import KEYS
-from aerowire.simulation.scenarios.clusters.requests import Answer, Operation, Request
+from aerowire.simulation.scenarios.clusters.requests import Answer, Request
 from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.plan import MS, SECOND
 
 if TYPE_CHECKING:
     from aerowire.simulation.host import SimulatedHost
     from aerowire.simulation.scenarios.clusters.history import History
+    from aerowire.simulation.scenarios.clusters.plan import Habits
 
 _ANSWER_NS = SECOND  # after which a request is sent again
 _LOOK_NS = 20 * MS
-_REST_MS = (20, 400)
-_OPERATIONS = (*4 * (Operation.APPEND,), Operation.READ, Operation.RELAY, Operation.TIMER)
 
 
 class RegisterClient:
     """One client, on a host with a driver of its own. `answered` counts its answers; the world calls `work`."""
 
-    def __init__(self, host: SimulatedHost, number: int, endpoints: str, history: History, seed: int) -> None:
+    def __init__(self, host: SimulatedHost, number: int, endpoints: str, history: History, seed: int, habits: Habits) -> None:
         self.answered = 0
         self.number = number
         self.host = host
@@ -33,12 +32,14 @@ class RegisterClient:
         self._clock = host.clock
         self._draws = Draws(f"client {number}", seed)
         self._endpoints = endpoints
+        self._habits = habits
         self._cluster: ReconnectingCluster | None = None
         self._request: Request | None = None
         self._acknowledged_before = 0
         self._asked_ns: int | None = None
         self._next_ns = 0
         self._next_number = 1
+        self._is_leaving = False
         self._client = host.connect(work=self.work, next_deadline_ns=self.next_deadline_ns)
 
     @property
@@ -48,6 +49,10 @@ class RegisterClient:
 
     def work(self) -> int:
         """Do what there is to do; return how much that was."""
+        if self._is_leaving and self._cluster is not None:
+            self._is_leaving = False
+            self._cluster.close()
+            self._cluster = None
         if self._cluster is None:
             self._cluster = ReconnectingCluster(ClusterClientContext.of(**self._options()))
         work = self._cluster.poll()
@@ -84,7 +89,7 @@ class RegisterClient:
     def _draw(self) -> Request:
         draws, number = self._draws, self._next_number
         self._next_number += 1
-        return Request(draws.one_of(_OPERATIONS), draws.whole(0, KEYS - 1), self.number, number, draws.seed())
+        return Request(draws.one_of(self._habits.operations), draws.whole(0, KEYS - 1), self.number, number, draws.seed())
 
     def _on_message(self, _session_id: int, _time: int, buffer: memoryview, offset: int, length: int, _header: object) -> None:
         answer = Answer.decode(bytes(buffer[offset : offset + length]))
@@ -96,7 +101,8 @@ class RegisterClient:
         self._cluster.answered(request.number)
         self.answered += 1
         self._request = None
-        self._next_ns = self._clock.now_ns() + self._draws.whole(*_REST_MS) * MS
+        self._next_ns = self._clock.now_ns() + self._draws.whole(*self._habits.rest_ms) * MS
+        self._is_leaving = self._habits.leave > 0 and self._draws.happens(self._habits.leave)
 
     def _problem(self) -> AerowireError | BaseException | None:
         return None if self._cluster is None else self._cluster.problem

@@ -15,6 +15,7 @@ from aerowire.simulation.scenarios.plan import SECOND
 
 if TYPE_CHECKING:
     from aerowire.cluster.consensus.machine import ConsensusMachine
+    from aerowire.cluster.snapshots.consensus_module_snapshot import ConsensusModuleState
     from aerowire.simulation.archives import SimulatedArchive
     from aerowire.simulation.host import SimulatedHost
     from aerowire.simulation.scenarios.clusters.processes import LaunchedProcess
@@ -51,7 +52,18 @@ _RESTART_NS = 3 * SECOND  # at most, from the end of a process to the next
 class ClusterNode:
     """One node. `supervise` starts processes that have ended, as long as the node `is_wanted`."""
 
-    def __init__(self, host: SimulatedHost, number: int, members: str, note: Note, draws: Draws, *, sync_level: int, services: int) -> None:
+    def __init__(
+        self,
+        host: SimulatedHost,
+        number: int,
+        members: str,
+        note: Note,
+        draws: Draws,
+        *,
+        sync_level: int,
+        services: int,
+        timer_service: str,
+    ) -> None:
         """`members` are those of the cluster, as its option has them; `draws` decide how long a process that has ended stays away."""
         self.host = host
         self.number = number
@@ -64,6 +76,7 @@ class ClusterNode:
         self.minor_version = 0  # of the application
         self._sync_level = sync_level
         self._members = members
+        self._timer_service = timer_service
         self._note = note
         self._draws = draws
         self._restarts_ns: dict[str, int] = {}  # of what has ended, by name
@@ -85,6 +98,13 @@ class ClusterNode:
         """The latest term in which the member has voted, as its node state has it."""
         assert self.module is not None
         return int(self.module.running.agent.core.node_state.candidate_term.candidate_term_id)
+
+    @property
+    def replicated_state(self) -> ConsensusModuleState:
+        """What the module would keep in a snapshot."""
+        assert self.module is not None
+        state: ConsensusModuleState = self.module.running.agent.member.replicated.state()
+        return state
 
     def supervise(self, new_service: Callable[[ClusterNode, int], RegisterService]) -> None:
         """Start the processes that are missing. Without a driver all others are started anew with it."""
@@ -166,6 +186,7 @@ class ClusterNode:
             service_count=len(self.services),
             file_sync_level=self._sync_level,
             app_version=self._app_version,
+            timer_service_supplier=self._timer_service,
             **MODULE,
         )
 

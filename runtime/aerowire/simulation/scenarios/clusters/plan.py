@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from aerowire.base.errors import ConfigurationError
 from aerowire.simulation.link_faults import LinkFaults
+from aerowire.simulation.scenarios.clusters.requests import Operation
 from aerowire.simulation.scenarios.draws import Draws
 from aerowire.simulation.scenarios.plan import MS, SECOND, Range, parts_at
 from aerowire.simulation.scenarios.ranges import LIMITS, Limits, check_ranges
@@ -20,6 +21,22 @@ SIZES = (1, 2, 3, 5)
 _LIMITS: Mapping[str, Limits] = {**LIMITS, "clients": (1, 10), "duration_s": (1, 600)}
 WHEEL = "io.aeron.cluster.WheelTimerServiceSupplier"
 PRIORITY_HEAP = "io.aeron.cluster.PriorityHeapTimerServiceSupplier"
+
+
+WHEEL = "io.aeron.cluster.WheelTimerServiceSupplier"
+PRIORITY_HEAP = "io.aeron.cluster.PriorityHeapTimerServiceSupplier"
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """The habits of clients: what they ask for, how long they rest between an answer and the next request, and how often they leave.
+
+    A client that leaves closes its session, and opens another one for its next request.
+    """
+
+    operations: tuple[Operation, ...] = (*4 * (Operation.APPEND,), Operation.READ, Operation.RELAY, Operation.TIMER)
+    rest_ms: tuple[int, int] = (20, 400)
+    leave: float = 0.0
 
 
 class Trouble(Enum):
@@ -72,6 +89,8 @@ class ClusterPlan:
     streams: tuple[int, ...]
     misfortunes: tuple[Misfortune, ...]
     churners: tuple[int, ...] = ()
+    timer_service: str = WHEEL
+    habits: Habits = Habits()
 
     @property
     def hosts(self) -> int:
@@ -94,7 +113,7 @@ class ClusterScenario:
 
     A cluster has one of `sizes` nodes, each with one of `services`, and `clients`. `misfortune_s` is the mean time between two of `kinds`,
     where one that stands twice is twice as likely. Chances of faults are those of a packet, drawn from their range once for a seed. At sync
-    level 0 only a minority of nodes loses its power, for ever. Raises ConfigurationError.
+    level 0 only a minority of nodes loses its power, for ever. All nodes have the same one of `timer_services`. Raises ConfigurationError.
     """
 
     name: str
@@ -111,10 +130,17 @@ class ClusterScenario:
     jitter_ms: Range = (0.0, 0.0)
     misfortune_s: Range = (1.0, 10.0)
     kinds: tuple[Trouble, ...] = tuple(Trouble)
+    timer_services: tuple[str, ...] = (WHEEL,)
+    habits: Habits = Habits()
 
     def __post_init__(self) -> None:
         check_ranges(self, _LIMITS)
-        for name, known in (("sizes", SIZES), ("sync_levels", (0, 1, 2)), ("services", (1, 2))):
+        for name, known in (
+            ("sizes", SIZES),
+            ("sync_levels", (0, 1, 2)),
+            ("services", (1, 2)),
+            ("timer_services", (WHEEL, PRIORITY_HEAP)),
+        ):
             values = getattr(self, name)
             if not values or not set(values) <= set(known):
                 raise ConfigurationError("not what a cluster can have", where=name, expected=f"some of {known}", actual=values)
@@ -133,7 +159,19 @@ class ClusterScenario:
         )
         sync_level, clients = draws.one_of(self.sync_levels), tuple(range(draws.whole(*self.clients)))
         misfortunes = tuple(self._misfortunes(draws, nodes, duration_ns))
-        return ClusterPlan(self.name, seed, nodes, services, sync_level, duration_ns, faults, clients, misfortunes)
+        return ClusterPlan(
+            scenario=self.name,
+            seed=seed,
+            nodes=nodes,
+            services=services,
+            sync_level=sync_level,
+            duration_ns=duration_ns,
+            faults=faults,
+            streams=clients,
+            misfortunes=misfortunes,
+            timer_service=Draws(f"{self.name} timers", seed).one_of(self.timer_services),
+            habits=self.habits,
+        )
 
     def _misfortunes(self, draws: Draws, nodes: int, duration_ns: int) -> list[Misfortune]:
         mean_ns = int(draws.between(*self.misfortune_s) * SECOND)

@@ -8,6 +8,8 @@ from typing import NamedTuple, Self
 
 _REQUEST = Struct("<BBIIQ")
 _ANSWER = Struct("<IIqIQ")
+_TIMER_MS = 200
+_LATE_MS = 2_000
 
 
 class Operation(IntEnum):
@@ -19,6 +21,8 @@ class Operation(IntEnum):
     """An append by way of a message that the service sends to itself."""
     TIMER = 4
     """An append by way of a timer."""
+    LATE_TIMER = 5
+    """An append by way of a timer of up to two seconds."""
 
 
 class Request(NamedTuple):
@@ -29,6 +33,16 @@ class Request(NamedTuple):
     client: int
     number: int
     value: int
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a timer carries it out."""
+        return self.operation in {Operation.TIMER, Operation.LATE_TIMER}
+
+    @property
+    def delay_ms(self) -> int:
+        """The time until its timer expires."""
+        return 1 + self.value % _LATE_MS if self.operation is Operation.LATE_TIMER else _TIMER_MS
 
     def encode(self) -> bytes:
         """Return its bytes."""

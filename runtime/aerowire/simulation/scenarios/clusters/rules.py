@@ -6,12 +6,15 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
+from aerowire.simulation.scenarios.clusters.history import SNAPSHOTS
 from aerowire.simulation.scenarios.clusters.logs import Entry, MemberLog
+from aerowire.simulation.scenarios.clusters.service import key_of
 from aerowire.simulation.scenarios.violation import ViolationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from aerowire.simulation.scenarios.clusters.history import History
     from aerowire.simulation.scenarios.clusters.node import ClusterNode
 
 ELECTION = "Election Safety"
@@ -22,6 +25,8 @@ FORWARD = "commit and term never step back"
 BOUNDED = "nothing is applied beyond the commit"
 QUORUM = "what is committed is in the log of a majority"
 _BEGUN = {ElectionState.LEADER_READY, ElectionState.CLOSED}
+# Before the log is read on: a single node has come further when it is seen first.
+_RECOVERED = {ElectionState.INIT, ElectionState.CANVASS}
 
 
 class _Seen:
@@ -52,8 +57,9 @@ class RaftRules:
     `committed` is the highest position that any member has shown as committed.
     """
 
-    def __init__(self, nodes: Sequence[ClusterNode]) -> None:
+    def __init__(self, nodes: Sequence[ClusterNode], histories: Sequence[History]) -> None:
         self.committed = 0
+        self._histories = histories
         self._nodes = nodes
         self._seen = [_Seen(node) for node in nodes]
         self._leaders: dict[int, int] = {}
@@ -79,7 +85,11 @@ class RaftRules:
         if machine is None:
             return False
         who = f"node {node.number}"
+        if node.stored_term_id < seen.stored_term_id:
+            raise ViolationError(FORWARD, f"term {seen.stored_term_id}, which it had stored, or a later one", node.stored_term_id, who)
         if seen.life != node.lives:
+            if machine.state in _RECOVERED:
+                self._check_recovered(node, machine.log_position, who)
             seen.life, seen.led_term_id, seen.is_log_new = node.lives, -1, True
             seen.term_id = seen.stored_term_id  # one that a member has followed and not voted in is not stored before its log has it
         if machine.candidate_term_id < seen.term_id:
@@ -94,6 +104,23 @@ class RaftRules:
             seen.led_term_id = -1
             return False
         return self._look_at_leader(node, seen, who)
+
+    def _check_recovered(self, node: ClusterNode, position: int, who: str) -> None:
+        """Check what a consensus module has from a snapshot: sessions, timers, and messages of services that are not in the log."""
+        state = node.replicated_state
+        sessions = [session.session_id for session in state.sessions]
+        self._histories[0].load_sessions(position, sessions, who)
+        if state.numbers.next_session_id <= max(self._histories[0].sessions.begun_up_to(position), default=0):
+            raise ViolationError(SNAPSHOTS, "a session id that was not used", f"{state.numbers.next_session_id} at {position}", who)
+        timers = sorted(correlation_id for correlation_id, _ in state.timers)
+        expected = sorted(key_of(number, *key) for number, history in enumerate(self._histories) for key in history.timers.at(position))
+        if timers != expected:
+            raise ViolationError(SNAPSHOTS, f"timers {expected} at {position}", timers, who)
+        for pending in state.pending_messages:
+            messages = [int.from_bytes(message[-8:], "little") for message in pending.messages]
+            sent = [key_of(pending.service_id, *key) for key in self._histories[pending.service_id].messages.at(position)]
+            if messages != sent:
+                raise ViolationError(SNAPSHOTS, f"messages {sent} of service {pending.service_id} at {position}", messages, who)
 
     def _look_at_commit(self, node: ClusterNode, seen: _Seen, who: str, *, is_closed: bool) -> None:
         commit = node.commit_position

@@ -8,14 +8,14 @@ from functools import partial
 from heapq import heappop, heappush
 from io import StringIO
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 from aerowire.simulation.scenarios.clusters.client import RegisterClient
 from aerowire.simulation.scenarios.clusters.history import LASTING, History
 from aerowire.simulation.scenarios.clusters.misfortunes import ClusterMisfortunes
 from aerowire.simulation.scenarios.clusters.node import DRIVER, ClusterNode
-from aerowire.simulation.scenarios.clusters.plan import ClusterPlan
+from aerowire.simulation.scenarios.clusters.plan import PRIORITY_HEAP, ClusterPlan, Trouble
 from aerowire.simulation.scenarios.clusters.rules import RaftRules
 from aerowire.simulation.scenarios.clusters.service import RegisterService
 from aerowire.simulation.scenarios.draws import Draws
@@ -30,6 +30,7 @@ PROGRESS = "progress within 30 simulated seconds after the last fault"
 _RECOVERY_NS = 30 * SECOND
 _SUPERVISION_NS = 100 * MS
 _LOGS_NS = SECOND
+_LATENESS_MS = 3_000  # of timers: a wheel may have to turn
 
 
 class ClusterRun(PlanRun[ClusterPlan]):
@@ -41,21 +42,25 @@ class ClusterRun(PlanRun[ClusterPlan]):
         self._planned: list[tuple[int, int, Callable[[], object]]] = []
         self._orders = count()
         self._reported: list[ViolationError] = []
-        self._histories = [History() for _ in range(plan.services)]
+        are_clocks_steady = all(misfortune.kind is not Trouble.CLOCK_JUMP for misfortune in plan.misfortunes)
+        self._histories = [
+            History(are_clocks_steady=are_clocks_steady, are_timers_sorted=plan.timer_service == PRIORITY_HEAP)
+            for _ in range(plan.services)
+        ]
         hosts = [self.world.add_empty_host(f"10.0.0.{number + 1}") for number in range(plan.nodes)]
         members = "|".join(
             f"{number}," + ",".join(f"{host.address}:{port}" for port in (9001, 9002, 9003, 9004, 8010))
             for number, host in enumerate(hosts)
         )
         self._endpoints = ",".join(f"{number}={host.address}:9001" for number, host in enumerate(hosts))
-        options = {"sync_level": plan.sync_level, "services": plan.services}
+        options: dict[str, Any] = {"sync_level": plan.sync_level, "services": plan.services, "timer_service": plan.timer_service}
         self.nodes = [
             ClusterNode(
                 host, number, members, partial(self.world.events.note, host.address), Draws(f"restarts of {number}", plan.seed), **options
             )
             for number, host in enumerate(hosts)
         ]
-        self.rules = RaftRules(self.nodes)
+        self.rules = RaftRules(self.nodes, self._histories)
         self.clients: list[RegisterClient] = []
         self._misfortunes = ClusterMisfortunes(self.world, self.nodes, self._later, sync_level=plan.sync_level)
         self._next_logs_ns = self.begun_ns
@@ -76,7 +81,7 @@ class ClusterRun(PlanRun[ClusterPlan]):
         self._supervise()
         for number in self.plan.streams:
             host = self.world.add_host(f"10.0.1.{number + 1}", **DRIVER)
-            self.clients.append(RegisterClient(host, number, self._endpoints, self._histories[0], self.plan.seed))
+            self.clients.append(RegisterClient(host, number, self._endpoints, self._histories[0], self.plan.seed, self.plan.habits))
         self.world.network.links.set_all(self.plan.faults)
 
     # -- Time ----------------------------------------------------------------------------------------------------------
@@ -126,15 +131,17 @@ class ClusterRun(PlanRun[ClusterPlan]):
         self._planned.clear()
         self._misfortunes.end_all()
         answered = [client.answered for client in self.clients]
-        acknowledged = self._histories[0].acknowledged
+        acknowledged, ends = self._histories[0].acknowledged, [history.end for history in self._histories]
         deadline_ns = self.world.clock.now_ns() + _RECOVERY_NS
 
         def has_recovered() -> bool:
             goes_on = all(client.answered > before for client, before in zip(self.clients, answered, strict=True))
             return goes_on and self._is_whole(acknowledged)
 
-        while not has_recovered():
+        while not has_recovered() or any(self._overdue(ends)):
             if self.world.clock.now_ns() >= deadline_ns:
+                if has_recovered():
+                    raise ViolationError(LASTING, "no message, timer or session that is overdue", self._overdue(ends), "the cluster")
                 saw = "; ".join([node.describe() for node in self.nodes] + [client.state for client in self.clients])
                 raise ViolationError(PROGRESS, "a leader, members that follow it, and answers for all clients", saw, "the cluster")
             self._misfortunes.resume()
@@ -144,6 +151,13 @@ class ClusterRun(PlanRun[ClusterPlan]):
             last = self._histories[0].register.answers[client.number]
             if last.number < client.answered:
                 raise ViolationError(LASTING, f"request {client.answered}", last, f"client {client.number}")
+
+    def _overdue(self, ends: list[int]) -> list[str]:
+        """Return the messages, timers and ends of sessions that should have come since faults have ended."""
+        now_ms = min(node.host.clock.now_ms() for node in self.nodes if node.host.has_power)
+        found = [one for history, end in zip(self._histories, ends, strict=True) for one in history.overdue(end, now_ms - _LATENESS_MS)]
+        sessions = self._histories[0].sessions.present
+        return [*found, f"the end of one of the sessions {sessions}"] if len(sessions) > len(self.clients) else found
 
     def _is_whole(self, position: int) -> bool:
         """Return whether all members that are left follow one leader, and their services have applied the log up to a position."""

@@ -13,10 +13,14 @@ from aerowire.simulation.scenarios.clusters.register import Register
 from aerowire.simulation.scenarios.clusters.requests import Operation, Request
 from aerowire.simulation.scenarios.violation import ViolationError
 
-TIMER_MS = 200
 _ATTEMPTS = range(3)
 # The id of a timer or a message has the service in its highest part, then the client, then the number of the request.
 _CLIENT, _SERVICE = 1 << 32, 1 << 56
+
+
+def key_of(service_id: int, client: int, number: int) -> int:
+    """Return the id of the timer, or the message, by which a service carries out the request of a client."""
+    return service_id * _SERVICE + client * _CLIENT + number
 
 
 class RegisterService(ClusteredService):
@@ -46,6 +50,8 @@ class RegisterService(ClusteredService):
 
     def snapshot_state(self) -> object:
         """Return the state, with the position up to which the log is applied."""
+        if self.is_stuck:
+            raise RuntimeError("what could not be sent would be lost")
         return [self.position, self._register.snapshot()]
 
     def restore_state(self, state: list[object]) -> None:
@@ -55,14 +61,12 @@ class RegisterService(ClusteredService):
         assert isinstance(register, list)
         self._register.restore(register)
         self.position = position
-        try:
-            self._history.load(position, self._register.digest(), self._who)
-        except ViolationError as violation:
-            self._report(violation)
+        self._attempt(lambda: self._history.load(position, self._register.digest(), self._who))
 
     def on_start(self, cluster: Cluster, _snapshot_image: object) -> None:
-        """Begin."""
+        """Begin, with the sessions of the snapshot."""
         self._cluster = cluster
+        self._attempt(lambda: self._history.load_sessions(self.position, [session.id for session in cluster.client_sessions], self._who))
 
     def on_session_open(self, session: ClientSession, at: int) -> None:
         """Report the event."""
@@ -91,8 +95,8 @@ class RegisterService(ClusteredService):
         answer, is_first = self._register.request(request, cluster.log_position)
         if is_first and request.operation is Operation.RELAY:
             self._insist(cluster.offer(self._id_of(request).to_bytes(8, "little")) > 0 for _ in _ATTEMPTS)
-        elif is_first and request.operation is Operation.TIMER:
-            self._insist(cluster.schedule_timer(self._id_of(request), at + TIMER_MS) for _ in _ATTEMPTS)
+        elif is_first and request.is_timed:
+            self._insist(cluster.schedule_timer(self._id_of(request), at + request.delay_ms) for _ in _ATTEMPTS)
         self._applied(Event("message", session.id, at, message))
         if self._service_id == 0:
             session.offer(answer.encode())
@@ -104,7 +108,7 @@ class RegisterService(ClusteredService):
             self._applied(Event(kind, -1, at, ours.to_bytes(8, "little")))
 
     def _id_of(self, request: Request) -> int:
-        return self._service_id * _SERVICE + request.client * _CLIENT + request.number
+        return key_of(self._service_id, request.client, request.number)
 
     def _insist(self, attempts: Iterable[bool]) -> None:
         self.is_stuck = self.is_stuck or not any(attempts)
@@ -112,8 +116,12 @@ class RegisterService(ClusteredService):
     def _applied(self, event: Event) -> None:
         assert self._cluster is not None
         before, self.position = self.position, self._cluster.log_position
+        self._attempt(lambda: self._check(self.position))
+        self._attempt(lambda: self._history.apply(before, self.position, event, self._register.digest(), self._who))
+
+    def _attempt(self, check: Callable[[], object]) -> None:
+        """Check a rule, and report a violation, which the container would only log."""
         try:
-            self._check(self.position)
-            self._history.apply(before, self.position, event, self._register.digest(), self._who)
-        except ViolationError as violation:  # the container would only log it
+            check()
+        except ViolationError as violation:
             self._report(violation)
