@@ -1,4 +1,4 @@
-"""Faults planted in the cluster: each is found by seeds of members' machines, run in a copy of the package."""
+"""Faults planted in the cluster: each is found by seeds, of members' machines alone or of whole clusters, in a copy of the package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+from aerowire.simulation.scenarios.clusters import history
 from tests.cluster.consensus import checkers
+from tests.cluster.hunt import WORLDS
 from tests.cluster.module.recovered import world as recovered
 from tests.cluster.module.replicated import model, world
 from tests.simulation.planted_transport import Planted, first_failure
@@ -23,6 +25,8 @@ _consensus = partial(Planted, scenario="consensus", family="cluster")
 _replicated = partial(Planted, scenario="replicated", family="cluster")
 # Votes, terms and sets of snapshots on disks that are killed or lose power, and acknowledgements of services.
 _recovered = partial(Planted, scenario="recovered", family="cluster")
+# Services: whole nodes.
+_clusters = partial(Planted, scenario="sessions", family="cluster")
 _WRONG_STATE = (model.SNAPSHOTS, world.COMES)
 FAULTS = (
     _consensus("quorum-of-half", rules=(checkers.COMMITTED_BY_MAJORITY, checkers.ELECTED_BY_MAJORITY)),
@@ -67,6 +71,7 @@ FAULTS = (
     _recovered("failed-snapshot-noted", rules=(recovered.WHOLE_SET,)),
     _recovered("acknowledgements-mixed-up", rules=(recovered.ACKNOWLEDGED,)),
     _recovered("lost-snapshot-awaited", rules=(recovered.JOINED,)),
+    _clusters("followers-snapshot-without-sessions", rules=(history.SNAPSHOTS,)),
 )
 
 
@@ -80,7 +85,10 @@ def plant(fault: Planted, tree: Path) -> None:
 
 def find(fault: Planted, tree: Path, *, seeds: int = SEEDS_MAX) -> str:
     """Run seeds on the package in a tree until one fails, and check that it fails by the fault's rule; return a line that says which."""
-    command = ["-m", "tests.cluster.hunt", fault.scenario, f"0-{seeds - 1}"]
+    numbers = f"0-{seeds - 1}"
+    command = ["-m", "tests.cluster.hunt", fault.scenario, numbers]
+    if fault.scenario not in WORLDS:
+        command = ["-m", "aerowire.tools.main", "simulate", fault.scenario, "--seeds", numbers, "--repeat-every", "0", "--json"]
     # All but the package is that of this tree: `aerowire` is a namespace.
     variables = environment(ROOT)
     variables["PYTHONPATH"] = os.pathsep.join((str(tree / "runtime"), variables["PYTHONPATH"]))
