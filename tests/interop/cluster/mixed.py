@@ -15,11 +15,11 @@ from aerowire.ipc.cnc import CncFile
 from aerowire.system.file_system import FileSystem
 from tests.interop.cluster.nodes import Cluster, Member
 from tests.interop.harness import Side
+from tests.interop.mark_files import age
 from tests.interop.scenarios import LIMIT_S, Scenario
 from tests.support.waiting import rest
 
-# An official member that was killed does not start before its mark file is as old as that.
-MARK_FILE_S = 10.5
+LOG_RECORDING = "0-0.rec"  # the first segment of a member's first recording, which is the log's
 
 
 class MixedCluster(Cluster):
@@ -62,7 +62,7 @@ class MixedCluster(Cluster):
     def restart(self, member: Member) -> None:
         """Start a member again that was killed."""
         if self.sides[member.member_id] == "official":
-            time.sleep(MARK_FILE_S)
+            age(member.directory)
         self.start(member)
 
     def _command(self, member: Member, properties: Mapping[str, str]) -> list[str]:
