@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 
-from tests.interop.cluster.mixed import MARK_FILE_S, MixedCluster, counters_of
+from tests.interop.cluster.mixed import MixedCluster, counters_of
 from tests.interop.cluster.nodes import Member
 from tests.interop.cluster.number_client import NumberClient
 from tests.support.processes import LIMIT_S
@@ -116,7 +116,7 @@ class Kills:
         side = self.cluster.sides[member.member_id]
         leader = self.cluster.find_leader(self._running)
         member.kill()
-        self._starts[member.member_id] = time.monotonic() + absence_s + (MARK_FILE_S if side == "official" else 0.0)
+        self._starts[member.member_id] = time.monotonic() + absence_s
         what = f"{side} {'leader' if member is leader else 'member'}"
         self.counts[what] += 1
         return f"{what} {member.member_id}, {len(self._running)} run, {len(self.client.answered)} numbers answered"
@@ -148,6 +148,7 @@ class Kills:
                 assert member.process.popen.poll() is None, f"member {member.member_id} has ended by itself\n{member.process.said()}"
             elif now_s >= start_s:
                 del self._starts[member.member_id]
+                self.cluster.age_files(member)
                 self.cluster.launch(member)
 
     def _states(self) -> list[str]:

@@ -19,8 +19,6 @@ from tests.interop.mark_files import age
 from tests.interop.scenarios import LIMIT_S, Scenario
 from tests.support.waiting import rest
 
-LOG_RECORDING = "0-0.rec"  # the first segment of a member's first recording, which is the log's
-
 
 class MixedCluster(Cluster):
     """A cluster with members of the sides given, in the order of their ids."""
@@ -60,10 +58,14 @@ class MixedCluster(Cluster):
         assert all(log == logs[0] for log in logs)
 
     def restart(self, member: Member) -> None:
-        """Start a member again that was killed."""
+        """Start a member again that was killed, and wait for its driver."""
+        self.age_files(member)
+        self.start(member)
+
+    def age_files(self, member: Member) -> None:
+        """Let a member that was killed start at once: an official one waits until its mark files are old."""
         if self.sides[member.member_id] == "official":
             age(member.directory)
-        self.start(member)
 
     def _command(self, member: Member, properties: Mapping[str, str]) -> list[str]:
         if self.sides[member.member_id] == "official":

@@ -23,10 +23,6 @@ WHEEL = "io.aeron.cluster.WheelTimerServiceSupplier"
 PRIORITY_HEAP = "io.aeron.cluster.PriorityHeapTimerServiceSupplier"
 
 
-WHEEL = "io.aeron.cluster.WheelTimerServiceSupplier"
-PRIORITY_HEAP = "io.aeron.cluster.PriorityHeapTimerServiceSupplier"
-
-
 @dataclass(frozen=True, slots=True)
 class Habits:
     """The habits of clients: what they ask for, how long they rest between an answer and the next request, and how often they leave.
