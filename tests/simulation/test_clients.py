@@ -25,6 +25,7 @@ from aerowire.base.errors import (
 )
 from aerowire.base.units import INT64_MAX
 from aerowire.client import Aeron, ConnectState, Counter, Pending, is_driver_active
+from aerowire.client.conductor.conductor import ClientConductor
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.simulation.clients import RETRY_NS, SimulatedClient
 from aerowire.simulation.host import SimulatedHost
@@ -58,6 +59,33 @@ def labels(host: SimulatedHost, kind: CounterType) -> list[str]:
 
 
 # ---- how it lives
+
+
+def test_an_invoked_conductor_has_cycles_when_the_driver_has_said_something_and_ten_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    cycles = 0
+    original = ClientConductor.do_work
+
+    def do_work(self: ClientConductor, now_ns: int, epoch_ms: int, /) -> int:
+        nonlocal cycles
+        cycles += 1
+        return original(self, now_ns, epoch_ms)
+
+    monkeypatch.setattr(ClientConductor, "do_work", do_work)
+    with SimulatedWorld(seed=1) as world:
+        aeron = host_of(world).connect().aeron
+        world.run(SECOND)
+        aeron.invoke()
+        cycles = 0
+        for _ in range(10):
+            aeron.invoke()
+        assert cycles == 0
+        world.clock.advance(100 * MS)
+        for _ in range(10):
+            aeron.invoke()
+        assert cycles == 1
+        pending = aeron.async_add_subscription(IPC, 1)
+        assert world.run(50 * MS, until=lambda: cycles > 1)
+        assert pending.poll()
 
 
 def test_a_client_is_connected_at_once_where_its_driver_is_there(world: SimulatedWorld) -> None:
