@@ -142,8 +142,9 @@ class Effects:
     def poll(self) -> int:
         """Proceed with what is under way and with the log, and tell of both; return how much was done."""
         work = self.leader_log.poll() + self._operations.poll()
-        committed_position = self.leader_log.committed_position  # read BEFORE what is recorded, which it is at most
-        return work + self._tell_recorded() + self.leader_log.tell_committed(committed_position) + self._consume()
+        # Both are read BEFORE what is recorded, which they are at most.
+        committed_position, consumed_position = self.leader_log.committed_position, self._consumption.position
+        return work + self._tell_recorded() + self.leader_log.tell_committed(committed_position) + self._consume(consumed_position)
 
     def close(self) -> None:
         """Leave the log as a member that ends: without waiting."""
@@ -171,13 +172,12 @@ class Effects:
         self._give(inputs.LogRecorded(append_position, published))
         return 1
 
-    def _consume(self) -> int:
-        """Let the log go on behind what was done for it, and tell how far it is consumed, or that a leader's log has ended."""
+    def _consume(self, position: int) -> int:
+        """Let the log go on behind what was done for it, and tell up to where it is consumed, or that a leader's log has ended."""
         log = self._consumption
         log.sweep()
         may_read = self._listener.may_read_log
         done = int(may_read and log.resume())
-        position = log.position
         if position > self._told_position:
             self._told_position = position
             self._give(inputs.LogConsumed(position))
