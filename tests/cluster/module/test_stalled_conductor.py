@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from aerowire.cluster import AeronCluster, ClusterState
 from aerowire.cluster.client.context import ClusterClientContext
 from aerowire.codecs.tables.counters import CounterType
@@ -47,7 +49,8 @@ def commit_position(member: SimulatedMember) -> int:
     return member.service.commit_position
 
 
-def test_a_leader_whose_conductor_stands_still_for_20_seconds_keeps_its_term_and_its_clients() -> None:
+@pytest.mark.parametrize("is_whole_cluster", [False, True], ids=["leader", "all members"])
+def test_a_conductor_that_stands_still_for_20_seconds_costs_no_term_and_no_client(is_whole_cluster: bool) -> None:
     with SimulatedWorld(seed=4) as world:
         members = new_members(world, 3)
         leader = run_until_elected(world, members)
@@ -62,7 +65,9 @@ def test_a_leader_whose_conductor_stands_still_for_20_seconds_keeps_its_term_and
         for member in members:
             member.look_ns = SLOW_LOOK_NS
 
-        leader.is_stalled = True
+        stalled = members if is_whole_cluster else [leader]
+        for member in stalled:
+            member.is_stalled = True
         for second in range(20):
             begin = commit_position(leader)
             assert cluster.offer(b"message %02d" % second) > 0
@@ -70,7 +75,8 @@ def test_a_leader_whose_conductor_stands_still_for_20_seconds_keeps_its_term_and
             for member in members:
                 assert commit_position(member) == begin + MESSAGE_LENGTH, (second, members)
             assert cluster.send_keep_alive()
-        leader.is_stalled = False
+        for member in stalled:
+            member.is_stalled = False
 
         assert world.run(2 * SECOND, until=lambda: False) is False
         assert leader.is_leader, members
