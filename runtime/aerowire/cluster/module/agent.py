@@ -15,7 +15,7 @@ from aerowire.archive.client.steps import Steps
 from aerowire.base.agent import Agent
 from aerowire.base.errors import AerowireError, ConsensusModuleError, StorageSpaceError
 from aerowire.cluster.agents.events import LogMessage, LogReturned
-from aerowire.cluster.consensus.inputs import SendFailed
+from aerowire.cluster.consensus.inputs import LogCommitted, LogConsumed, LogRecorded, SendFailed
 from aerowire.cluster.consensus.machine import ConsensusMachine
 from aerowire.cluster.consensus.messages import CanvassPosition, Message
 from aerowire.cluster.module.effects import Effects
@@ -201,7 +201,8 @@ class ConsensusModuleAgent(Agent):
         work += effects.poll()
         work += self._handle_inbox(machine, effects, now_ns)
         has_term = effects.leader_log.has_term or effects.follower_terms.has_term
-        if machine.state is not ElectionState.CLOSED or not has_term:  # else the native agent decides what is due
+        is_native = machine.state is ElectionState.CLOSED and has_term  # then the agent decides what is due
+        if not is_native and not self.member.is_ending:
             effects.carry_out(machine.tick(now_ns))
         work += self._handle_inbox(machine, effects, now_ns)
         return work + (0 if self.member.has_ended else self.member.do_work(now_ns))
@@ -209,11 +210,14 @@ class ConsensusModuleAgent(Agent):
     def _handle_inbox(self, machine: ConsensusMachine, effects: Effects, now_ns: int) -> int:
         """Give messages and results to the machine, in their order, and those that come of that; return how many.
 
+        Nothing begins an election at a member that is about to end: its services, which were told to, would join no other term's log.
         A message that could not be sent does not count: it is tried again in each cycle, between which the thread may idle.
         """
         handled = 0
         while self._inbox and not self.member.has_ended:
             given = self._inbox.popleft()
+            if self.member.is_ending and not isinstance(given, LogRecorded | LogCommitted | LogConsumed):
+                continue
             handled += not isinstance(given, SendFailed)
             effects.carry_out(machine.handle(now_ns, given))
         return handled

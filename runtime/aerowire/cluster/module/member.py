@@ -189,6 +189,13 @@ class Member:
         return self.state is ConsensusModuleState.ACTIVE and not self._actions.is_appending
 
     @property
+    def is_ending(self) -> bool:
+        """Whether its services end, as they were told, whatever becomes of the log, and the member after them."""
+        if self.state is ConsensusModuleState.TERMINATING:
+            return self.commit_position >= self._actions.termination_position
+        return self.state is ConsensusModuleState.QUITTING
+
+    @property
     def may_read_log(self) -> bool:
         """Whether the log may be consumed on: not while a snapshot is taken at the position that it has come to."""
         return self.state in {ConsensusModuleState.ACTIVE, ConsensusModuleState.SUSPENDED}

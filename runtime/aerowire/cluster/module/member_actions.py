@@ -308,6 +308,11 @@ class MemberActions:
 
     # Termination
 
+    @property
+    def termination_position(self) -> int:
+        """Where the member ends in the log, which the log of a leader that aborts may never come to."""
+        return self._termination_position
+
     def terminate_at(self, position: int) -> None:
         """End where the leader says."""
         self._termination_position, self._termination_term_id = position, self._member.leadership_term_id
@@ -355,7 +360,7 @@ class MemberActions:
 
     def _on_services_terminated(self, log_position: int) -> None:
         core, member = self._core, self._member
-        if self._termination is not None:
+        if self._termination is not None and member.role is ClusterRole.LEADER:
             self._termination.on_services_terminated()  # the leader ends in a tick
             return
         if self._termination_term_id == member.leadership_term_id and member.consensus_publisher is not None:

@@ -241,7 +241,7 @@ class _Life:
             set_state=set_state,
             is_following=False,
             may_read_log=True,
-            adapter=None,
+            consumption=None,
         )
         return member
 

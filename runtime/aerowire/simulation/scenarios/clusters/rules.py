@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
@@ -65,6 +65,7 @@ class RaftRules:
         self._leaders: dict[int, int] = {}
         self._entries: dict[tuple[int, int], bytes] = {}  # digests by term and position
         self._chosen: list[Entry] = []  # entries that are committed
+        self._chosen_terms: list[int] = []  # for each of them the latest term in which a member has shown it, or one before it
 
     # -- At each step --------------------------------------------------------------------------------------------------
 
@@ -190,14 +191,17 @@ class RaftRules:
             raise ViolationError(
                 COMPLETENESS, f"the committed log up to {self._chosen[both - 1].end}", "another one", f"node {node.number}"
             )
-        if count > len(self._chosen):
-            self._chosen += entries[len(self._chosen) : count]
+        if count > len(self._chosen) and node.machine is not None:
+            new = entries[len(self._chosen) : count]
+            term_id = max(node.machine.leadership_term_id, self._chosen_terms[-1] if self._chosen_terms else 0)
+            self._chosen += new
+            self._chosen_terms += [term_id] * len(new)
 
     def _check_complete(self, seen: _Seen, who: str) -> None:
-        """Check that a leader's log has all that is committed."""
-        known, count = seen.log.entries, len(self._chosen)
+        """Check that a leader's log has all that was committed in its term and before: it may not know of a later one."""
+        known, count = seen.log.entries, bisect_right(self._chosen_terms, seen.led_term_id)
         if not count:
             return
         if len(known) < count or known[count - 1].digest != self._chosen[count - 1].digest:
-            expected = f"the committed log up to {self._chosen[-1].end}"
+            expected = f"the committed log up to {self._chosen[count - 1].end}"
             raise ViolationError(COMPLETENESS, expected, f"one that ends at {seen.log.end}, or differs", who)
