@@ -72,7 +72,9 @@ class RecoveredWorld:
         self.archive[recording_id] = (service_id, position)
         return recording_id
 
-    def _record_module(self, _core: object, _state: object, log_position: int, _term_id: int) -> Generator[None, None, int]:
+    def _record_module(
+        self, _core: object, _state: object, log_position: int, _term_id: int, _extension: object
+    ) -> Generator[None, None, int]:
         yield
         return self.record(_MODULE, log_position)
 
@@ -242,6 +244,7 @@ class _Life:
             is_following=False,
             may_read_log=True,
             consumption=None,
+            extension=SimpleNamespace(take_snapshot=lambda _publication: None),
         )
         return member
 
