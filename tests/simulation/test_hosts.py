@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import gc
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from aerowire.archive.client.steps import Steps
 from aerowire.base.directory import LOCK_FILE_NAME
 from aerowire.base.errors import ClosedError, ConfigurationError, StorageSpaceError
 from aerowire.base.runner import AgentInvoker, NativeAgent
@@ -16,7 +19,7 @@ from aerowire.codecs.flyweights.cnc import CONSUMER_HEARTBEAT_CLOSED
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.simulation.links import LossCause
 from aerowire.simulation.partitions import Partition
-from aerowire.simulation.process import ProcessState
+from aerowire.simulation.process import NEVER_NS, ProcessState
 from aerowire.simulation.world import SimulatedWorld
 from tests.support.stream_client import StreamClient
 
@@ -317,3 +320,28 @@ def test_messages_arrive_in_order_over_any_network_that_lets_some_pass(world: Si
     assert stream.passes(within_ns=120 * SECOND)
     counts = world.network.counts
     assert counts.sent + counts.duplicated + counts.replayed == counts.delivered + counts.in_flight + sum(counts.lost.values())
+
+
+def test_what_a_killed_process_was_about_is_kept_until_the_world_ends(world: SimulatedWorld) -> None:
+    host = world.add_host("10.0.0.1")
+    ended: list[str] = []
+
+    def steps() -> Generator[None, None, None]:
+        try:
+            yield
+        finally:
+            ended.append("launch")
+
+    launching: Steps[None] = Steps("launch", steps())
+    launching.poll()
+    process = host.new_process("member")
+    process.on_kill(lambda left=launching: host.keep_until_the_end(left, None))  # type: ignore[misc]
+    process.start(lambda: 0, lambda: NEVER_NS)
+    del launching
+    process.kill()
+    del process
+    gc.collect()
+    assert ended == []
+    host.lose_power()
+    host.discard_left()
+    assert ended == ["launch"]

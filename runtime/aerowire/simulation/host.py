@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +28,7 @@ from aerowire.system.random import SeededRandom
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
+    from aerowire.client.handles.waiting import Pending
     from aerowire.simulation.archives import SimulatedArchive
     from aerowire.simulation.disk_faults import DiskFaults
     from aerowire.simulation.world import SimulatedWorld
@@ -59,6 +61,7 @@ class SimulatedHost:
         self._number = number
         self._has_power = True
         self._processes: list[Process] = []
+        self._left: list[tuple[Pending[Any], object]] = []
         self.process_table = ProcessTable()
         self.clients: list[SimulatedClient] = []
         self.archives: list[SimulatedArchive] = []
@@ -213,6 +216,17 @@ class SimulatedHost:
         process = self._world.new_process(f"{name} at {self._address}", self._number, self.clock, identity, self._note)
         self._processes = [*self.processes, process]
         return process
+
+    def keep_until_the_end(self, launching: Pending[Any], running: object) -> None:
+        """Keep what a killed process has left, as long as the world: what it had begun would be ended in order with its garbage."""
+        self._left.append((launching, running))
+
+    def discard_left(self) -> None:
+        """Discard what killed processes have left. The world has come to its end."""
+        for launching, _ in self._left:
+            with suppress(Exception):  # of things that have gone before
+                launching.abandon()
+        self._left.clear()
 
     def ports_for(self, process: Process) -> Ports:
         """Return what a process of this host takes from outside, with randomness and sockets of its own."""

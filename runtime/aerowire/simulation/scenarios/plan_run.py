@@ -58,6 +58,7 @@ class PlanRun(ABC, Generic[PlanT]):
         """End all hosts of the world."""
         for host in list(self.world.hosts):
             host.lose_power()
+            host.discard_left()
 
     @abstractmethod
     def results(self) -> tuple[int, int]:

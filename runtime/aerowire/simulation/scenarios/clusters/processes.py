@@ -31,6 +31,7 @@ class LaunchedProcess:
         self._clock = ports.clock
         self._closing: Any = None
         self._launching = launch(ports=ports)
+        self.process.on_kill(lambda: host.keep_until_the_end(self._launching, self.running))
         self.process.start(self._work, self._next_deadline_ns, looks=False)
 
     @property
