@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from tests.simulation.planted_archive import FAULTS
 from tests.soak.bars import Part, Size
-from tests.soak.planted_transport import run
+from tests.soak.planted_transport import parts_of
 
 
 def parts(size: Size) -> list[Part]:
     """Return the parts. The small size is tests/simulation/test_planted_archive.py: two faults that need no compiler."""
-    if size is Size.SMALL:
-        return []
-    return [Part(fault.name, 0, partial(run, fault)) for fault in FAULTS]
+    return parts_of(FAULTS, size)
