@@ -26,8 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.bars import judge, medians, scatter
-from benchmarks.clusters import SIDES, STALL_LIMIT_S, ClusterSettings, find_benchmark_java, running_cluster
+from benchmarks.clusters import SIDES, STALL_LIMIT_S, ClusterSettings, running_cluster
 from benchmarks.drivers import IDLE_STRATEGIES, running_driver
+from benchmarks.virtual_machine import find_fast_java
 from tests.interop.harness import Java, Side
 
 # What is measured -> how it is shown, in which unit, and what a unit is in that of the client.
@@ -109,7 +110,7 @@ def main() -> int:
     parser.add_argument("--client", choices=SIDES, default="official", help="whose client measures (default: official)")
     parser.add_argument("--alone", action="store_true", help="measure only this side, by our client")
     given = parser.parse_args()
-    java = find_benchmark_java(is_alone=given.alone)
+    java = None if given.alone else find_fast_java()
     sides: tuple[Side, ...] = ("aerowire",) if given.alone else SIDES
     if given.alone:
         given.client = "aerowire"

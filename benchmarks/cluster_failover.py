@@ -32,8 +32,9 @@ from aerowire.cluster import AeronCluster
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 from aerowire.codecs.tables.counters import CounterType
 from benchmarks.bars import judge
-from benchmarks.clusters import SIDES, ClusterSettings, RunningCluster, find_benchmark_java, running_cluster, state_of, wait
+from benchmarks.clusters import SIDES, ClusterSettings, RunningCluster, running_cluster, state_of, wait
 from benchmarks.drivers import running_driver
+from benchmarks.virtual_machine import find_fast_java
 from tests.interop.cluster.nodes import Member
 from tests.interop.harness import Java, Side
 
@@ -103,7 +104,6 @@ def kill_leader(cluster: RunningCluster, pulse: Pulse) -> Kill:
     pulse.await_answer()
     serving_s = time.monotonic() - killed
     others = [member for member in cluster.members if member is not leader]
-    cluster.await_restart(killed, pulse.beat)
     position = state_of(cluster.leader_of(others, pulse.beat))[CounterType.CLUSTER_COMMIT_POSITION]
     started = time.monotonic()
     cluster.start(leader)
@@ -148,7 +148,7 @@ def main() -> int:
     parser.add_argument("--directory", default=None, help="a place on the disk that is measured")
     parser.add_argument("--alone", action="store_true", help="measure only this side")
     given = parser.parse_args()
-    java = find_benchmark_java(is_alone=given.alone)
+    java = None if given.alone else find_fast_java()
     kills: dict[Side, int] = {"official": given.official_kills, "aerowire": given.kills}
     sides: tuple[Side, ...] = ("aerowire",) if given.alone else SIDES
     found = {side: measure(side, java, kills[side], given.directory) for side in sides}

@@ -28,7 +28,8 @@ from typing import NamedTuple
 
 from benchmarks.bars import judge, medians, scatter
 from benchmarks.cluster_logs import copy_member_log, write_member_log
-from benchmarks.clusters import STALL_LIMIT_S, ClusterSettings, RunningCluster, cluster_workshop, find_benchmark_java
+from benchmarks.clusters import STALL_LIMIT_S, ClusterSettings, RunningCluster, cluster_workshop
+from benchmarks.virtual_machine import find_fast_java
 from tests.interop.harness import Java, Side
 from tests.support.processes import Workshop
 
@@ -96,7 +97,7 @@ def main() -> int:
     parser.add_argument("--alone", action="store_true", help="measure only this side")
     parser.add_argument("--only", choices=list(WAYS), help="measure one way of replaying")
     given = parser.parse_args()
-    java = find_benchmark_java(is_alone=given.alone)
+    java = None if given.alone else find_fast_java()
     ways = {name: way for name, way in WAYS.items() if (way.side == "aerowire" or java is not None) and given.only in {None, name}}
     found: dict[str, list[Figures]] = defaultdict(list)
     with cluster_workshop(given.directory) as (workshop, folder):

@@ -14,22 +14,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aerowire.codecs.flyweights.archive_files import MARK_FILE_LIVENESS_TIMEOUT_MS
 from aerowire.codecs.flyweights.cnc import ElectionState
 from aerowire.codecs.tables.counters import CounterType
 from benchmarks.drivers import AGENTS, IDLE_STRATEGIES
-from benchmarks.virtual_machine import find_fast_java
 from tests.interop.cluster.mixed import counters_of, is_leading
 from tests.interop.cluster.nodes import ENDPOINTS, QUICK, Member
 from tests.interop.harness import Java, Side
+from tests.interop.mark_files import age
 from tests.support.processes import Workshop, free_port, is_ready, open_workshop, wait_for_driver
 
 SIDES: tuple[Side, ...] = ("official", "aerowire")
 # How long something may stand still before a measurement is given up, and how often it is looked at.
 STALL_LIMIT_S = 120.0
 LOOK_S = 0.005
-# When an official member that was killed may start again.
-MARK_FILE_S = MARK_FILE_LIVENESS_TIMEOUT_MS / 1e3 + 0.5
 # What is called so here -> the class of benchmarks.cluster_services, and the argument of java/ClusterMember.java.
 SERVICES = {"echo": ("Echo", "echo"), "counter": ("Counter", "counter"), "batch counter": ("BatchCounter", "counter")}
 PROPERTIES = {
@@ -113,15 +110,12 @@ class RunningCluster:
         return found[0]
 
     def kill(self, member: Member) -> float:
-        """Kill a member; return when that was, by the monotonic clock."""
+        """Kill a member, which may be started again at once; return when that was, by the monotonic clock."""
         killed = time.monotonic()
         member.kill()
-        return killed
-
-    def await_restart(self, killed: float, idle: Callable[[], object]) -> None:
-        """Wait until a member that was killed may be started: officially not before its mark file counts as abandoned."""
         if self.side == "official":
-            wait(lambda: time.monotonic() > killed + MARK_FILE_S, "the age of a mark file", idle)
+            age(member.directory)
+        return killed
 
     def stop(self) -> None:
         """End all members that run."""
@@ -174,11 +168,6 @@ def cluster_workshop(place: str | None) -> Iterator[tuple[Workshop, Path]]:
         scratch.mkdir()
         with open_workshop(scratch) as workshop:
             yield workshop, Path(folder)
-
-
-def find_benchmark_java(*, is_alone: bool) -> Java | None:
-    """Return the official implementation with all its compilers; None where only our side is measured."""
-    return None if is_alone else find_fast_java()
 
 
 def state_of(member: Member) -> dict[int, int]:
