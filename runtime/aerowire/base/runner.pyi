@@ -7,6 +7,8 @@ from aerowire.base.agent import Agent, Sleeper
 from aerowire.base.idle import IdleStrategy
 from aerowire.base.ports import ClockPort
 
+SLEEP_NS_MAX: int
+
 def name_thread(name: str) -> None: ...
 
 class NativeAgent:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base.runner import SLEEP_NS_MAX
+
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
     from aerowire.driver.media_driver import MediaDriver
-
-# As long as a runner lets Python agents sleep.
-_SLEEP_NS_MAX = 1_000_000_000
 
 
 class DriverCycle:
@@ -35,7 +34,7 @@ class DriverCycle:
         if self._events.is_pending() or self._to_driver.size > 0 or self._due_ns <= self._clock.now_ns():
             now_ns = self._clock.now_ns()
             work_count += self._conductor.do_work(now_ns, self._clock.now_ms())
-            self._due_ns = min(self._conductor.next_deadline_ns(), now_ns + _SLEEP_NS_MAX)
+            self._due_ns = min(self._conductor.next_deadline_ns(), now_ns + SLEEP_NS_MAX)
         return work_count
 
     def next_deadline_ns(self) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base.runner import SLEEP_NS_MAX
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerowire.base.ports import ClockPort
-
-# As long as a runner lets Python agents sleep.
-SLEEP_NS_MAX = 1_000_000_000
 
 
 class SleepingAgent:
@@ -19,7 +18,7 @@ class SleepingAgent:
     def __init__(
         self, invoke: Callable[[], int], next_deadline_ns: Callable[[], int], has_news: Callable[[], bool], clock: ClockPort
     ) -> None:
-        """`invoke` runs one cycle; `has_news` tells of what would end a sleep."""
+        """`invoke` runs one cycle; `has_news` returns whether something has happened that ends a sleep."""
         self._invoke = invoke
         self._next_deadline_ns = next_deadline_ns
         self._has_news = has_news
