@@ -10,7 +10,6 @@ import pytest
 
 from aerowire.archive import AeronArchive, RecordingSignal, ReplayParams
 from aerowire.base.errors import AerowireError
-from aerowire.base.units import INT64_MAX
 from aerowire.client import Pending
 from aerowire.codecs.flyweights.archive.enums import ControlResponseCode
 from aerowire.codecs.flyweights.archive.messages.challenge import Challenge
@@ -21,6 +20,7 @@ from aerowire.codecs.flyweights.archive.messages.recording_signal_event import R
 from aerowire.codecs.flyweights.archive.messages.recording_subscription_descriptor import RecordingSubscriptionDescriptor
 from aerowire.simulation.world import SimulatedWorld
 from tests.conftest import SEED
+from tests.support.hostile_values import INT32S, INT64S
 from tests.support.scripted_archive import PROTOCOL_VERSION, SESSION_ID, ScriptedArchive, ok
 
 MS = 1_000_000
@@ -28,8 +28,8 @@ SECOND = 1_000_000_000
 QUICK: dict[str, Any] = {"environ": {}, "term_buffer_length": "64k", "ipc_term_buffer_length": "64k"}
 REQUESTS = "aeron:udp?endpoint=10.0.0.1:8010"
 REPLAYS = "aeron:udp?endpoint=10.0.0.2:0"
-INT32_EDGES = (-(1 << 31), -1, 0, 1, 1024, 65_536, (1 << 31) - 1)
-INT64_EDGES = (-(1 << 63), -2, -1, 0, 1, 7, 32, 65_536, (1 << 31) - 1, 1 << 32, 1 << 62, INT64_MAX)
+INT32_EDGES = (*INT32S, 1024)
+INT64_EDGES = (*INT64S, 7, 1 << 32)
 CHANNELS: tuple[Any, ...] = (
     "",
     "aeron",
