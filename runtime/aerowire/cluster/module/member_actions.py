@@ -194,11 +194,6 @@ class MemberActions:
     def _reset_toggle(self) -> None:
         self._core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.NEUTRAL)
 
-    @property
-    def _log_position(self) -> int:
-        publisher = self._member.log_publisher
-        return 0 if publisher is None else publisher.position
-
     # The log of another leader, or of before
 
     def on_cluster_action(self, event: ClusterActionRequest, log_position: int) -> None:

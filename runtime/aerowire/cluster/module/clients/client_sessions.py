@@ -79,11 +79,6 @@ class ClientSessions:
         """The id after that of the last session whose open event is committed."""
         return self._manager.next_committed_session_id
 
-    @property
-    def open_ids(self) -> tuple[int, ...]:
-        """The sessions whose clients may send."""
-        return self._manager.open_session_ids
-
     def principal_of(self, cluster_session_id: int) -> bytes | None:
         """Return the principal of an open session; None of one that is not open."""
         return self._manager.principal_of(cluster_session_id)

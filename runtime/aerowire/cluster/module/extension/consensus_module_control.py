@@ -60,7 +60,7 @@ class ClusterClientSession:
     @property
     def is_open(self) -> bool:
         """Whether the client may send."""
-        return self.id in self._sessions.open_ids
+        return self._sessions.principal_of(self.id) is not None
 
     @property
     def encoded_principal(self) -> bytes:
