@@ -3,8 +3,8 @@
 A process has a turn of its own when a datagram has come for it, when a deadline is reached, and when it was woken; it has another one after
 each that did something, and so have all processes of its host, since they share memory and nothing tells what is written there. What a
 turn does is not always reported: a turn of its own that did nothing is followed by a look of the process, whose agents may have work
-for each other, and of its neighbours. A look that finds no work is followed by nothing. A process may do without the looks for its
-neighbours' sake: one that is told of work, and that finds the rest at its next deadline.
+for each other, and of its neighbours. A look that finds no work is followed by nothing. A process may do without looks after turns of
+its neighbours, if it is woken for work, and finds at its next deadline what it was not woken for.
 """
 
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t

@@ -80,7 +80,7 @@ class Checkers:
             raise ViolationError(LOG_MATCHING, f"member {member.member_id} differs at entry {key[0]} of term {key[1]}")
 
     def heard(self, member: AbstractMember, sender_id: int) -> None:
-        """Note that a member hears of another one."""
+        """Note that a member has received a message of another one."""
         self._heard_ns[member.member_id, sender_id] = self._time_of(member)
 
     def ticked(self, member: AbstractMember) -> None:

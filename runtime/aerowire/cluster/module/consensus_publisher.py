@@ -28,8 +28,8 @@ _ENDED: Final = frozenset({CLOSED, MAX_POSITION_EXCEEDED})
 class ConsensusPublisher:
     """One publication to each other member. The conductor's thread.
 
-    That a message is lost is told at a later time than it was sent: a sender that tries again at once would not let the time go on, where
-    it is virtual.
+    A lost message is reported at a later time than that of its sending. A sender that repeats it at once would otherwise keep virtual time
+    from advancing.
     """
 
     def __init__(

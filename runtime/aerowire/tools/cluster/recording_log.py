@@ -55,9 +55,9 @@ def seed_command(subparsers: Subparsers[argparse.ArgumentParser]) -> None:
         subparsers,
         "seed-recording-log-from-snapshot",
         run_seed,
-        purpose="start a cluster anew with the state of the latest snapshot",
+        purpose="reduce recording.log to the latest snapshot",
         description="Reduce recording.log to the latest valid snapshot, as if it had been taken at position 0: the cluster then starts "
-        "anew with that state. The former file is kept as recording.log.bak. Without a snapshot recording.log is removed. "
+        "with that state and an empty log. The former file is kept as recording.log.bak. Without a snapshot recording.log is removed. "
         f"{_FOR_STOPPED}",
         examples=("node0/cluster",),
     )

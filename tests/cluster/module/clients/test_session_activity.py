@@ -1,4 +1,4 @@
-"""The open sessions of a leader's native agent: added and removed in time, and what it hears of their clients told often enough."""
+"""The open sessions of a leader's native agent: when they are added and removed, and how often sessions are told of clients' activity."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ LOWEST = -(1 << 63)
 
 
 class Conductor:
-    """A consumption, whose events it takes when it is told to. `handled` has what the handler got."""
+    """A consumption and its handler: `take` handles the events of the agent, and `handled` has what the handler got."""
 
     def __init__(self, host: LogHost, position: int = 0) -> None:
         self.handled: list[Any] = []

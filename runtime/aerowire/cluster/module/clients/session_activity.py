@@ -14,7 +14,7 @@ from aerowire.cluster.sessions.inputs import SessionActive
 if TYPE_CHECKING:
     from aerowire.cluster.agents.agent_proxies import LogAgentProxy
 
-# A client's time is told again once what was told is older than that part of the session timeout.
+# The sessions are told of a client's activity at most once in this part of the session timeout.
 _TOLD_PART = 4
 
 
@@ -57,7 +57,7 @@ class SessionActivity:
             self._proxy.remove_session(session)
 
     def look(self, now_ns: int) -> list[SessionActive]:
-        """Return what is new: so often that no client which is there times out, and each image BEFORE its end is told."""
+        """Return the activity that sessions have to be told of: often enough for their timeout, and of each new image BEFORE its end."""
         found = []
         for session_id, session in self._sessions.items():
             told_ns, told_image_id = self._told[session_id]

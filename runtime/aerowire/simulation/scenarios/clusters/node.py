@@ -107,7 +107,7 @@ class ClusterNode:
         return state
 
     def supervise(self, new_service: Callable[[ClusterNode, int], RegisterService]) -> None:
-        """Start the processes that are missing. Without a driver all others are started anew with it."""
+        """Start the processes that do not run. Where the driver does not, all others are started again with it."""
         if not self.is_wanted or not self.host.has_power:
             return
         host = self.host
