@@ -341,7 +341,6 @@ class Effects:
         self._follower_log.close()
         self.leader_log.leave()
         self.follower_terms.end()
-        self._consumption.leave()
         self._operations.start("leave the log", self._stop(effect.log_position))
 
     def _stop(self, log_position: int) -> _Steps:
