@@ -86,8 +86,8 @@ class Operations:
     def join(self, message: JoinLog, events: LogEvents, is_superseded: Callable[[], bool]) -> Operation:
         """Join a log where the service stands, acknowledge, and take the member's role. Raises ClusterServiceError.
 
-        A log that has not come is given up once `is_superseded` returns true, because the service is to join another log. A consensus module
-        has its services join one log at a time, so the module that asked for the first one has gone.
+        A log that has not come is given up once `is_superseded` returns true, because the service is to join another log. A consensus
+        module has its services join one log at a time, so the module that asked for the first one has gone.
         """
         core, aeron = self._core, self._core.aeron
         if message.role != ClusterRole.LEADER:
