@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from aerowire.cluster.agents.drop_counts import DropReason
-from aerowire.cluster.agents.events import ImageReturned, IngressClosed, IngressMessage, SessionRemoved
+from aerowire.cluster.agents.events import ImageReturned, IngressClosed, IngressMessage, MessageAppended, SessionRemoved
+from aerowire.cluster.agents.outbound_message import OutboundMessage
 from aerowire.cluster.agents.session_table import OpenSession
 from aerowire.codecs.flyweights.cluster import (
     AdminRequest,
@@ -17,6 +18,7 @@ from aerowire.codecs.flyweights.cluster import (
     SessionCloseRequest,
     SessionConnectRequest,
     SessionKeepAlive,
+    SessionOpenEvent,
 )
 from tests.cluster.agents.log_host import EPOCH_MS, HEADER, INGRESS_STREAM, TERM, LogHost, session_message
 
@@ -186,6 +188,49 @@ def test_messages_of_a_session_wait_for_the_command_that_adds_it(host: LogHost) 
     assert [logged[HEADER:] for logged in host.logged()] == [b"early"]
     assert host.agent.ingress_drops.total == 0
     assert session.time_of_last_activity_ns == 10_000
+
+
+def test_messages_of_an_expected_session_wait_until_the_log_has_its_open_event(host: LogHost) -> None:
+    host.lead()
+    client, other = host.publication(INGRESS_STREAM), host.publication(INGRESS_STREAM)
+    host.open_session(8)
+    session = OpenSession(7, 0, is_open=False)
+    host.proxy.add_session(session)
+    host.offer(client, KEEP_ALIVE)
+    host.offer(client, session_message(7, b"early"))
+    host.offer(other, session_message(8, b"of another one"))
+    assert [logged[HEADER:] for logged in host.logged()] == [b"of another one"]
+    assert session.time_of_last_activity_ns == 0
+    opened = OutboundMessage(
+        SessionOpenEvent(
+            leadership_term_id=TERM,
+            correlation_id=1,
+            cluster_session_id=7,
+            timestamp=0,
+            response_stream_id=102,
+            response_channel="aeron:ipc",
+            encoded_principal=b"",
+        ).encode(),
+        session,
+    )
+    host.proxy.append(opened)
+    assert [appended.message for appended in host.took(MessageAppended)] == [opened]
+    assert host.logged() == [bytes(opened), session_message(7, b"early", timestamp=EPOCH_MS)]
+    assert session.time_of_last_activity_ns > 0
+    assert host.agent.ingress_drops.total == 0
+
+
+def test_messages_of_an_expected_session_are_dropped_once_it_is_removed(host: LogHost) -> None:
+    host.lead()
+    client = host.publication(INGRESS_STREAM)
+    session = OpenSession(7, 0, is_open=False)
+    host.proxy.add_session(session)
+    host.offer(client, session_message(7, b"never"))
+    assert host.agent.ingress_drops.total == 0
+    host.proxy.remove_session(session)
+    assert host.took(SessionRemoved) == [SessionRemoved(session)]
+    assert host.logged() == []
+    assert host.agent.ingress_drops[DropReason.UNKNOWN_SESSION] == 1
 
 
 def test_ingress_that_is_closed_stays_in_its_image(host: LogHost) -> None:

@@ -223,6 +223,9 @@ class AbstractAgent:
     def _append_open(self, effect: effects.AppendSessionOpen) -> None:
         require(effect.cluster_session_id not in self._opened_ids, "an id is never used again")
         if self.has_log_room:
+            if effect.opened is not None:
+                self._told(effect.opened)
+                self._send(effect.opened)
             self._opened_ids.add(effect.cluster_session_id)
             self.log_position += ENTRY_LENGTH
             self.log.append((self.log_position, True, effect.cluster_session_id))

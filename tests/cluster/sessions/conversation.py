@@ -50,7 +50,7 @@ SHORT = {
     "response_stream_id": "stream",
     "log_position": "position",
 }
-UNTOLD = {"kind", "version", "leader_heartbeat_timeout_ns", "payload", "request_type"}
+UNTOLD = {"kind", "version", "leader_heartbeat_timeout_ns", "payload", "request_type", "opened"}
 
 
 class BrokenAuthenticator(Authenticator):

@@ -50,7 +50,7 @@ class LogAgentProxy(AgentProxy):
     # Sessions
 
     def add_session(self, session: OpenSession) -> None:
-        """Let a session append to the log: its open event is in there. SessionRemoved."""
+        """Let a session append to the log, once its open event is in there. SessionRemoved."""
         self.put(AgentCommand(LogOperation.ADD_SESSION, session, hold=True))
 
     def remove_session(self, session: OpenSession) -> None:

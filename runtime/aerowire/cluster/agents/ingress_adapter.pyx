@@ -128,7 +128,10 @@ cdef class IngressAdapter:
             self._drop(DROP_WRONG_TERM)
         else:
             session = self.sessions.find(cluster_session_id)
-            if session is NULL:
+            if session is not NULL and not (<OpenSession>session).is_open:
+                session = NULL
+                is_dropped[0] = False
+            elif session is NULL:
                 is_dropped[0] = not self._commands.poll(&waiting) and self._drop(DROP_UNKNOWN_SESSION)      # a look: it is not taken
         return session
 

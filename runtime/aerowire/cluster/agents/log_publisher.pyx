@@ -84,6 +84,8 @@ cdef class LogPublisher:
             if result == OFFER_BACK_PRESSURED or result == OFFER_NOT_CONNECTED or result == OFFER_ADMIN_ACTION:
                 break
             self._stale -= self._stale > 0
+            if result > 0:
+                (<OutboundMessage>self._waiting.items[0]).open_session()
             self._events.post(EVENT_MESSAGE_APPENDED, self._waiting.items[0], result, timestamp)
             self._waiting.remove_at(0)
             done += 1

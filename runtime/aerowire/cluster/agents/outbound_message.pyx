@@ -3,6 +3,7 @@
 Position and timestamp of an event in the log are the agent's to fill in, as the event is appended: so times do not go back in the log.
 """
 
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -22,8 +23,9 @@ from aerowire.memory.region cimport BufferView, borrow
 cdef class OutboundMessage:
     """A copy of an encoded message. Raises ValueError for one that is shorter than its template says."""
 
-    def __cinit__(self, message):
+    def __cinit__(self, message, OpenSession session=None):
         cdef BufferView view
+        self._session = session
         holder = borrow(message, &view, False)
         if not SBE_HEADER_LENGTH <= view.length <= MAX_MESSAGE_LENGTH:
             raise ValueError(f"encoded message: expected {SBE_HEADER_LENGTH} to {MAX_MESSAGE_LENGTH} bytes, actual {view.length}")
@@ -57,6 +59,10 @@ cdef class OutboundMessage:
         elif self._template_id == NEW_LEADERSHIP_TERM_EVENT_TEMPLATE_ID:
             new_leadership_term_event_set_timestamp(block, timestamp)
             new_leadership_term_event_set_log_position(block, log_position)
+
+    cdef void open_session(self) noexcept nogil:
+        if <PyObject*>self._session is not <PyObject*>None:
+            self._session.is_open = True
 
     def __bytes__(self) -> bytes:
         """Return the message, as stamped if it was appended; while the agent does not have it."""

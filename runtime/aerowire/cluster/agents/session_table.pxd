@@ -9,9 +9,13 @@ cdef enum:
 
 @cython.final
 cdef class OpenSession:
-    """OpenSession(cluster_session_id, time_of_last_activity_ns). The agent's from its command until its final event."""
+    """OpenSession(cluster_session_id, time_of_last_activity_ns, *, is_open=True). The agent's from its command until its final event.
+
+    One that is not open yet keeps its client's messages where they are: its open event is about to be appended.
+    """
 
     cdef readonly int64_t cluster_session_id
+    cdef bint is_open
     # Written by the agent, read by any thread.
     cdef int64_t _time_of_last_activity_ns
     cdef int64_t _ingress_image_id          # -1: none

@@ -1,7 +1,7 @@
 """The open sessions of clients, as the leader's agent looks them up for each message that comes in.
 
-An open session is one whose SessionOpenEvent is in the log. The conductor adds it then, and takes it out before it closes it. All else
-about a session is the conductor's to know.
+An open session is one whose SessionOpenEvent is in the log. The conductor adds a session before its client hears that it is open, the
+append of that event opens it, and the conductor takes it out before it closes it. All else about a session is the conductor's to know.
 """
 
 from cpython.ref cimport PyObject
@@ -18,8 +18,9 @@ cdef enum:
 cdef class OpenSession:
     """A session that may append to the log. Changed by: the agent, once it was added."""
 
-    def __cinit__(self, int64_t cluster_session_id, int64_t time_of_last_activity_ns):
+    def __cinit__(self, int64_t cluster_session_id, int64_t time_of_last_activity_ns, *, bint is_open=True):
         self.cluster_session_id = cluster_session_id
+        self.is_open = is_open
         self._time_of_last_activity_ns = time_of_last_activity_ns
         self._ingress_image_id = NULL_VALUE
 

@@ -69,8 +69,13 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class AppendSessionOpen:
-    """Append the event that opens a session, with the time of the cluster. Expects `OpenAppended` or `AppendRefused`."""
+    """Append the event that opens a session, with the time of the cluster. Expects `OpenAppended` or `AppendRefused`.
 
+    Where there is room for it, `opened` is carried out first, if it is given: what services say to the client goes behind it, as the
+    official client expects. From then on messages of the session wait for the append. No room: `AppendRefused` alone.
+    """
+
+    opened: Send | None
     cluster_session_id: int
     leadership_term_id: int
     correlation_id: int

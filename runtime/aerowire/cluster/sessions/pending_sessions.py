@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.sessions.cluster_session import ClusterSession, SessionAction, SessionState
-from aerowire.cluster.sessions.effects import AppendSessionOpen, BackupResponse, CountTimedOutClient
+from aerowire.cluster.sessions.effects import AppendSessionOpen, BackupResponse, CountTimedOutClient, Send
 from aerowire.cluster.sessions.session_options import PROTOCOL_VERSION
 from aerowire.codecs.flyweights.cluster.enums import EventCode
 from aerowire.codecs.flyweights.cluster.messages.backup_query import BackupQueryDecoder
 from aerowire.codecs.flyweights.cluster.messages.challenge import Challenge
 from aerowire.codecs.flyweights.cluster.messages.heartbeat_request import HeartbeatRequestDecoder
 from aerowire.codecs.flyweights.cluster.messages.heartbeat_response import HeartbeatResponse
+from aerowire.codecs.flyweights.cluster.messages.session_event import SessionEvent
 from aerowire.codecs.flyweights.cluster.messages.standby_snapshot import StandbySnapshotDecoder
 from aerowire.recordings.versions import major_version, version_text
 
@@ -185,10 +186,12 @@ class PendingSessions:
                 self._answer(session)
 
     def on_sent(self, session: ClusterSession, message: object) -> bool:
-        """Go on with a session whose challenge, or answer, was sent; return whether it is one of these."""
+        """Go on with a session whose challenge, answer or open event was sent; return whether it is one of these."""
         if session not in self._clients and session not in self._backups:
             return False
-        if isinstance(message, Challenge):
+        if isinstance(message, SessionEvent):
+            session.has_open_event_pending = False
+        elif isinstance(message, Challenge):
             self._core.change_state(session, SessionState.CHALLENGED, "challenged")
         else:
             self._give_up(session, "done")
@@ -207,6 +210,7 @@ class PendingSessions:
         for session in self._clients:
             if session.session_id == session_id:
                 session.is_appending = False
+                session.sending = None
 
     def close_clients(self, reason: str) -> None:
         """End sessions of clients: the member leads no more."""
@@ -266,8 +270,11 @@ class PendingSessions:
     def _append_open(self, session: ClusterSession) -> None:
         if session.is_connected and not session.is_appending:
             session.is_appending = True
+            if session.has_open_event_pending:
+                session.sending = self._core.event(session, EventCode.OK, "")
             self._core.emit(
                 AppendSessionOpen(
+                    None if session.sending is None else Send(session.key, session.sending),
                     session.session_id,
                     self._core.leadership_term_id,
                     session.correlation_id,

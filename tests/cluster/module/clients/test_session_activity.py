@@ -34,8 +34,8 @@ class Proxy:
 
 @pytest.fixture
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Proxy:
-    def new_session(session_id: int, now_ns: int) -> SimpleNamespace:
-        return SimpleNamespace(cluster_session_id=session_id, time_of_last_activity_ns=now_ns, ingress_image_id=-1)
+    def new_session(session_id: int, now_ns: int, *, is_open: bool) -> SimpleNamespace:
+        return SimpleNamespace(cluster_session_id=session_id, time_of_last_activity_ns=now_ns, ingress_image_id=-1, is_open=is_open)
 
     monkeypatch.setattr(session_activity, "OpenSession", new_session)  # one that a test may touch as the agent does
     return Proxy()
@@ -43,17 +43,29 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Proxy:
 
 def test_only_a_leaders_agent_has_sessions(proxy: Proxy) -> None:
     activity = SessionActivity(proxy, TIMEOUT_NS)  # type: ignore[arg-type]
-    activity.open(1, 0)
-    assert proxy.commands == []
+    assert not activity.is_leading
     activity.begin_leading([1, 2], 0)
-    activity.open(3, 10)
+    assert activity.is_leading
+    activity.expect(3, 10)
+    assert [session.is_open for session in proxy.sessions.values()] == [True, True, False], "the append of its open event opens the third"
     activity.close(2)
     activity.close(2)
     assert proxy.commands == [("add", 1), ("add", 2), ("add", 3), ("remove", 2)]
     activity.end_leading()
     assert proxy.commands[4:] == [("remove", 1), ("remove", 3)]
-    activity.open(4, 20)
     assert proxy.sessions == {}
+    assert not activity.is_leading
+
+
+def test_a_session_that_the_log_refused_is_forgotten_and_another_one_of_its_id_is_not(proxy: Proxy) -> None:
+    activity = SessionActivity(proxy, TIMEOUT_NS)  # type: ignore[arg-type]
+    activity.begin_leading([], 0)
+    refused = activity.expect(1, 0)
+    activity.forget(refused)
+    assert proxy.sessions == {}
+    activity.expect(1, 10)
+    activity.forget(refused)
+    assert list(proxy.sessions) == [1]
 
 
 def test_another_term_begins_with_sessions_that_no_image_is_known_of(proxy: Proxy) -> None:

@@ -115,6 +115,8 @@ class _Sessions:
             elif isinstance(effect, effects.Send):
                 self._inbox.append(inputs.Sent(effect.key, effect.message))
             elif isinstance(effect, effects.AppendSessionOpen):
+                if effect.opened is not None and self.publisher is not None and self.publisher.has_room:
+                    self._inbox.append(inputs.Sent(effect.opened.key, effect.opened.message))
                 self._append(effect, inputs.OpenAppended)
             elif isinstance(effect, effects.AppendSessionClose):
                 self._append(effect, inputs.CloseAppended)

@@ -19,6 +19,7 @@ from aerowire.codecs.flyweights.events import ClusterEventCode
 from aerowire.codecs.tables.counters import CounterType
 
 if TYPE_CHECKING:
+    from aerowire.cluster.agents.session_table import OpenSession
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.log.log_publisher import Appended, LogPublisher
     from aerowire.cluster.snapshots.consensus_module_snapshot import ClusterSessionRecord
@@ -163,7 +164,6 @@ class ClientSessions:
     # Effects
 
     def _note_opened(self, effect: effects.SessionOpened) -> None:
-        self._activity.open(effect.cluster_session_id, self._core.ports.clock.now_ns())
         self._on_opened(effect.cluster_session_id)
 
     def _note_closed(self, effect: effects.SessionClosed) -> None:
@@ -177,7 +177,15 @@ class ClientSessions:
         self.give(inputs.Sent(effect.key, message) if is_sent else inputs.NotSent(effect.key, message))
 
     def _append_open(self, effect: effects.AppendSessionOpen) -> None:
-        self._append(effect, ClusterEventCode.APPEND_SESSION_OPEN, inputs.OpenAppended)
+        log, session_id = self._log_publisher, effect.cluster_session_id
+        if log is None or not log.has_room or not self._activity.is_leading:
+            self.give(inputs.AppendRefused(session_id))
+            return
+        # The client may answer the event at once, and a service may speak as soon as the log has the session: this order is right for both.
+        session = self._activity.expect(session_id, self._core.ports.clock.now_ns())
+        if effect.opened is not None:
+            self._send(effect.opened)
+        self._append(effect, ClusterEventCode.APPEND_SESSION_OPEN, inputs.OpenAppended, session)
 
     def _append_close(self, effect: effects.AppendSessionClose) -> None:
         self._append(effect, ClusterEventCode.APPEND_SESSION_CLOSE, inputs.CloseAppended)
@@ -187,11 +195,14 @@ class ClientSessions:
         effect: effects.AppendSessionOpen | effects.AppendSessionClose,
         code: ClusterEventCode,
         result_of: Callable[[int, int], inputs.Input],
+        session: OpenSession | None = None,
     ) -> None:
         session_id = effect.cluster_session_id
 
         def on_result(appended: Appended) -> None:
             if appended.is_refused:
+                if session is not None:
+                    self._activity.forget(session)
                 self.give(inputs.AppendRefused(session_id))
                 return
             self._core.events.tell(
@@ -203,7 +214,7 @@ class ClientSessions:
             )
             self.give(result_of(session_id, appended.position))
 
-        if self._log_publisher is None or not self._log_publisher.append(effect.encode(timestamp=0), on_result):
+        if self._log_publisher is None or not self._log_publisher.append(effect.encode(timestamp=0), on_result, session):
             self.give(inputs.AppendRefused(session_id))
 
     def _note_state(self, effect: effects.ChangeState) -> None:

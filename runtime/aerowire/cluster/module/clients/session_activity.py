@@ -27,27 +27,29 @@ class SessionActivity:
         self._told_for_ns = session_timeout_ns // _TOLD_PART
         self._sessions: dict[int, OpenSession] = {}
         self._told: dict[int, tuple[int, int]] = {}
-        self._is_leading = False
+        self.is_leading = False
 
     def begin_leading(self, session_ids: Iterable[int], now_ns: int) -> None:
         """Let open sessions append, before ingress is read."""
         self.end_leading()
-        self._is_leading = True
+        self.is_leading = True
         for session_id in session_ids:
-            self.open(session_id, now_ns)
+            self._add(session_id, now_ns, is_open=True)
 
     def end_leading(self) -> None:
         """Let no session append any more."""
-        self._is_leading = False
+        self.is_leading = False
         for session_id in tuple(self._sessions):
             self.close(session_id)
 
-    def open(self, session_id: int, now_ns: int) -> None:
-        """Let a session append, whose open event is in the log."""
-        if self._is_leading and session_id not in self._sessions:
-            session = self._sessions[session_id] = OpenSession(session_id, now_ns)
-            self._told[session_id] = now_ns, session.ingress_image_id
-            self._proxy.add_session(session)
+    def expect(self, session_id: int, now_ns: int) -> OpenSession:
+        """Let a session append as soon as its open event is in the log: the append of that event has to open it. Ask of a leader only."""
+        return self._add(session_id, now_ns, is_open=False)
+
+    def forget(self, session: OpenSession) -> None:
+        """Expect a session no more: the log refused its open event."""
+        if self._sessions.get(session.cluster_session_id) is session:
+            self.close(session.cluster_session_id)
 
     def close(self, session_id: int) -> None:
         """Let a session append no more, BEFORE its close event is appended."""
@@ -55,6 +57,12 @@ class SessionActivity:
         if session is not None:
             del self._told[session_id]
             self._proxy.remove_session(session)
+
+    def _add(self, session_id: int, now_ns: int, *, is_open: bool) -> OpenSession:
+        session = self._sessions[session_id] = OpenSession(session_id, now_ns, is_open=is_open)
+        self._told[session_id] = now_ns, session.ingress_image_id
+        self._proxy.add_session(session)
+        return session
 
     def look(self, now_ns: int) -> list[SessionActive]:
         """Return the activity that sessions have to be told of: often enough for their timeout, and of each new image BEFORE its end."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from aerowire.client.handles.waiting import Pending
     from aerowire.client.publications.publication import ExclusivePublication
+    from aerowire.cluster.agents.session_table import OpenSession
     from aerowire.cluster.module.core import ModuleCore
     from aerowire.cluster.module.log.log_recording import LogRecording
 
@@ -170,11 +171,14 @@ class LogPublisher:
         request = ClusterActionRequest(leadership_term_id=leadership_term_id, log_position=0, timestamp=0, action=action, flags=flags)
         return self.append(request.encode(), on_result)
 
-    def append(self, message: Buffer, on_result: _OnResult) -> bool:
-        """Take an encoded message of the cluster's schema, and tell its result later; return False if there is no room for it."""
+    def append(self, message: Buffer, on_result: _OnResult, session: OpenSession | None = None) -> bool:
+        """Take an encoded message of the cluster's schema, and tell its result later; return False if there is no room for it.
+
+        The append of an open event opens its session for the agent.
+        """
         if not self.has_room:
             return False
-        outbound = OutboundMessage(message)
+        outbound = OutboundMessage(message, session)
         self._appending[outbound] = on_result
         self._core.log_agent.proxy.append(outbound)
         return True
