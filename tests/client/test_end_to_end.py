@@ -209,7 +209,7 @@ def test_threads_share_a_publication(aeron: Aeron, reader: Reader) -> None:
 def test_batches_and_blocks_carry_what_single_calls_do(aeron: Aeron, reader: Reader) -> None:
     messages = [b"%04d" % index for index in range(100)]
     with aeron.add_exclusive_publication(channel_to(reader), STREAM) as publication:
-        assert wait_for(lambda: publication.is_connected and reader.subscription.is_connected, LIMIT_NS)
+        assert wait_for(lambda: publication.available_window > 0 and reader.subscription.is_connected, LIMIT_NS)
         assert publication.offer_many(messages) == len(messages)
         got: list[bytes] = []
 

@@ -41,6 +41,7 @@ CAPTURE = CAPTURES / "unicast_simple.pcap"
 # The plainest way to break each rule; the soak bar tries them all.
 FIRST = {fault.case_id: fault for fault in reversed(FAULTS)}
 # These only listen, or send nothing but commands.
+ATTEMPTS = 3
 SILENT = {"A18", "A19", "B01", "B02", "H15", "I02", "I09", "I10", "J08", "L18", "S10", "V03", *(f"W{number:02}" for number in range(2, 16))}
 if not carries_groups():
     SILENT.add("U02")
@@ -171,4 +172,6 @@ def test_swallowed_replay_and_fuzz_are_inconclusive(driver: Peer, seed: int, mon
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
 def test_swallowed_stimulus_is_inconclusive(driver: Peer, case: Case, seed: int) -> None:
     assert bool(check_swallowed(driver, case, seed, lambda _: True)) is (case.id not in SILENT)
-    assert bool(check_swallowed(driver, case, seed, is_stimulus)) is (case.id not in SILENT)
+    # On a busy machine a case may end by a bound before it sends anything.
+    sends = any(check_swallowed(driver, case, seed, is_stimulus) for _ in range(1 if case.id in SILENT else ATTEMPTS))
+    assert sends is (case.id not in SILENT)

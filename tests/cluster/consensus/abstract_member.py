@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from aerowire.base.ports import RandomPort
+from aerowire.base.units import NULL_VALUE
 from aerowire.cluster.consensus.effects import (
     AddCatchupDestination,
     AddLiveDestination,
@@ -73,6 +74,8 @@ class AbstractMember:
         self.life = 0
         self.is_up = False
         self.clock_offset_ns = 0
+        # The machine's term before the input whose effects are carried out: one input may end what others have waited for.
+        self.term_before = NULL_VALUE
         self._down()
 
     @property
@@ -103,6 +106,7 @@ class AbstractMember:
         self.applied_position = disk.snapshot_position
         facts = RecoveryFacts(disk.terms.entries, disk.candidate_term_id, disk.snapshot_position, disk.append_position, disk.recording_id)
         self.machine = ConsensusMachine(self.member_id, self.member_ids, self.options, self.random, facts)
+        self.term_before = self.machine.leadership_term_id
         self._carry_out(self.machine.start(self.now_ns))
         self._give_results()
 
@@ -176,6 +180,7 @@ class AbstractMember:
                 self._stop(effect)
             elif type(effect) in _PERFORMERS:
                 self._later(effect, _PERFORMERS[type(effect)])
+        self.term_before = self.machine.leadership_term_id
 
     def _later(self, effect: Effect, perform: Callable[[AbstractMember, Effect], None]) -> None:
         """Carry an effect out when the world says so, unless the member has crashed or stopped its log by then."""

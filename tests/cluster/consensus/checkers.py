@@ -124,9 +124,8 @@ class Checkers:
     def _vote(self, member: AbstractMember, term_id: int, candidate_id: int) -> None:
         if member.disk.candidate_term_id < term_id:
             raise ViolationError(STORED_BEFORE_SENT, f"member {member.member_id} votes in term {term_id}, which is not stored")
-        if term_id <= member.machine.leadership_term_id:
-            own_id = member.machine.leadership_term_id
-            raise ViolationError(TERM_ADOPTED, f"member {member.member_id} of term {own_id} votes in term {term_id}")
+        if term_id <= member.term_before:
+            raise ViolationError(TERM_ADOPTED, f"member {member.member_id} of term {member.term_before} votes in term {term_id}")
         if self._votes.setdefault((term_id, member.member_id), candidate_id) != candidate_id:
             raise ViolationError(ELECTION_SAFETY, f"member {member.member_id} votes twice in term {term_id}")
 

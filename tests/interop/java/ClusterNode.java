@@ -27,6 +27,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 /**
  * An official member in one process: media driver, archive, consensus module and an echo service, configured by system properties.
@@ -66,6 +67,7 @@ final class ClusterNode
 
     private static final class EchoService implements ClusteredService
     {
+        private static final long SAY_LIMIT_NS = TimeUnit.SECONDS.toNanos(2);
         private Cluster cluster;
         private final List<Long> numbers = new ArrayList<>();
 
@@ -182,7 +184,8 @@ final class ClusterNode
 
         private void say(final ClientSession session, final DirectBuffer buffer, final int offset, final int length)
         {
-            for (int attempt = 0; attempt < 1_000 && session.offer(buffer, offset, length) < 0; attempt++)
+            final long deadlineNs = System.nanoTime() + SAY_LIMIT_NS;
+            while (session.offer(buffer, offset, length) < 0 && System.nanoTime() - deadlineNs < 0)
             {
                 cluster.idleStrategy().idle();
             }
