@@ -135,6 +135,10 @@ cdef class Tally(QueuedAgent):
     cdef int64_t next_deadline_ns(self) noexcept nogil:
         return INT64_MAX
 
+    cdef bint is_dormant(self) noexcept nogil:
+        cdef Command waiting
+        return self._items.count == 0 and not self.commands.poll(&waiting)
+
     cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil:
         cdef int i
         if command.operation == ADD_ITEM:

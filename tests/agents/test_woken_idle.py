@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
+from aerowire.agents.agent_proxy import AgentProxy
+from aerowire.agents.command_queue import AgentCommand
 from aerowire.agents.woken_idle import WokenIdleStrategy
 from aerowire.base.idle import BackoffIdleStrategy, SleepingMillisIdleStrategy
-from tests.support.waiting import no_longer_than
+from aerowire.base.runner import AgentRunner
+from aerowire.system.clock import SystemClock
+from tests.support.waiting import no_longer_than, wait_until
 
 MINUTE_MS = 60_000
 SHORT_S = 30.0
@@ -66,3 +71,26 @@ def test_a_copy_is_of_the_same_strategy_and_has_a_bell_of_its_own() -> None:
     sleep.join(0.005)
     assert sleep.is_alive()
     sleep.join(SHORT_S)
+
+
+def test_a_thread_that_only_a_wake_up_gives_work_sleeps_for_longer(tally: Any) -> None:
+    idle, clock = WokenIdleStrategy(SleepingMillisIdleStrategy(1)), SystemClock()
+    agent = tally.Tally(tally.TallyRing(), clock)
+    proxy = AgentProxy(agent, wake=idle.wake)
+    runner = AgentRunner([agent], clock, idle).start()
+    pause = threading.Event()
+
+    def is_still() -> bool:
+        cycles = runner.invoker.cycle_count
+        pause.wait(0.03)
+        return runner.invoker.cycle_count == cycles
+
+    wait_until(is_still, "the agent without items sleeps as long as the strategy says")
+    item = tally.Item(1)
+    cycles = runner.invoker.cycle_count
+    proxy.put(AgentCommand(tally.ADD_ITEM, item, hold=True))
+    wait_until(lambda: runner.invoker.cycle_count > cycles + 50, "an agent with items sleeps for long")
+    proxy.put(AgentCommand(tally.REMOVE_ITEM, item))
+    wait_until(is_still, "the agent does not sleep longer again")
+    runner.stop()
+    assert agent.broken == 0

@@ -1,7 +1,7 @@
 # The idle strategy of a thread whose sleep others end.
 
 cimport cython
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from aerowire.base.idle cimport IdleStrategy
 from aerowire.system.wakeup cimport Wakeup
@@ -16,3 +16,5 @@ cdef class WokenIdleStrategy(IdleStrategy):
     cdef int32_t _wakes                 # counted by who wakes
     cdef int32_t _wakes_seen            # by the thread that idles, BEFORE it looks for work
     cdef int32_t _is_resting            # written by the thread that idles
+
+    cdef void _rest(self, int64_t rest_ns) noexcept nogil

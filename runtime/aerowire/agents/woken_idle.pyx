@@ -1,11 +1,17 @@
 """The idle strategy of a thread whose sleep others end: what they have put into the thread's queue does not wait for the end of a park.
 
-It spins, yields and sleeps as another strategy does. A wake-up costs its sender a few nanoseconds while the thread does not sleep.
+It spins, yields and sleeps as another strategy does. A wake-up costs its sender a few nanoseconds while the thread does not sleep. A thread
+that only a wake-up gives work sleeps for longer, once its strategy has it sleep for long.
 """
 
 from libc.stdint cimport int32_t, int64_t
 
 from aerowire.memory.atomics cimport fetch_add_i32, full_fence, load_acquire_i32, store_seq_cst_i32
+
+
+cdef enum:
+    LONG_REST_NS = 500000           # parks of a strategy that backs off are as long after some milliseconds without work
+    DOZE_NS = 100000000             # a wake-up that was lost to a bug is a hiccup
 
 
 cdef class WokenIdleStrategy(IdleStrategy):
@@ -30,7 +36,13 @@ cdef class WokenIdleStrategy(IdleStrategy):
         return self._strategy.step(work_count)
 
     cdef void idle(self, int work_count) noexcept nogil:
-        cdef int64_t rest_ns = self._strategy.step(work_count)
+        self._rest(self._strategy.step(work_count))
+
+    cdef void doze(self) noexcept nogil:
+        cdef int64_t rest_ns = self._strategy.step(0)
+        self._rest(rest_ns if rest_ns < LONG_REST_NS else max(rest_ns, <int64_t>DOZE_NS))
+
+    cdef void _rest(self, int64_t rest_ns) noexcept nogil:
         if rest_ns <= 0:
             return
         store_seq_cst_i32(&self._is_resting, 1)

@@ -8,6 +8,8 @@ cdef class IdleStrategy:
     cdef object arguments               # of the constructor
 
     cdef void idle(self, int work_count) noexcept nogil     # work_count > 0 resets; Python: strategy(work_count)
+    # As `idle` without work, for a thread that only a wake-up gives work: a strategy that hears of it may sleep for longer.
+    cdef void doze(self) noexcept nogil
     # As `idle`, but for the sleep: returns for how many ns the caller is to sleep now, 0 for not at all.
     cdef int64_t step(self, int work_count) noexcept nogil
     cdef void reset(self) noexcept nogil

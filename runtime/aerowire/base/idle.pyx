@@ -37,6 +37,9 @@ cdef class IdleStrategy:
         if rest_ns > 0:
             sleep_ns(rest_ns)
 
+    cdef void doze(self) noexcept nogil:
+        self.idle(0)
+
     cdef int64_t step(self, int work_count) noexcept nogil:
         return 0
 

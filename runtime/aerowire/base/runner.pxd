@@ -7,13 +7,14 @@ from aerowire.base.ports cimport ClockPort
 
 
 cdef class NativeAgent:
-    """Subclass and override. All four run on the agent's own thread."""
+    """Subclass and override. All five run on the agent's own thread."""
 
     cdef object __weakref__
 
     cdef void on_start(self) noexcept nogil
     cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil     # work done; never blocks
     cdef int64_t next_deadline_ns(self) noexcept nogil                          # INT64_MAX: nothing is due
+    cdef bint is_dormant(self) noexcept nogil                                   # nothing gives it work but what wakes its thread
     cdef void on_close(self) noexcept nogil
 
 
@@ -31,6 +32,7 @@ cdef class AgentInvoker:
     cdef object __weakref__
 
     cdef int run_once(self) noexcept nogil                  # one duty cycle at the clock's time, if all agents are native
+    cdef bint is_dormant(self) noexcept nogil               # whether all are, if all are native
     cpdef int invoke_at(self, int64_t now_ns, int64_t epoch_ms) except? -1
 
 
@@ -41,7 +43,7 @@ cdef class AgentRunner:
     cdef AgentInvoker _invoker
     cdef IdleStrategy _idle                                 # if all agents are native
     cdef object _sleep                                      # else
-    cdef object _wake                                       # else
+    cdef object _wake                                       # what ends the thread's sleep, or None
     cdef object _thread
     cdef object _thread_factory
     cdef object _begun                                      # set when on_start is over

@@ -54,6 +54,9 @@ cdef class NativeAgent:
     cdef int64_t next_deadline_ns(self) noexcept nogil:
         return INT64_MAX
 
+    cdef bint is_dormant(self) noexcept nogil:
+        return False
+
     cdef void on_close(self) noexcept nogil:
         pass
 
@@ -93,6 +96,13 @@ cdef class AgentInvoker:
         for index in range(self._count):
             work += (<NativeAgent>self._native[index]).do_work(now_ns, epoch_ms)
         return work
+
+    cdef bint is_dormant(self) noexcept nogil:
+        cdef int index
+        for index in range(self._count):
+            if not (<NativeAgent>self._native[index]).is_dormant():
+                return False
+        return True
 
     def invoke(self) -> int:
         """Run one duty cycle; return the work done, 0 before start() and after close()."""
@@ -227,6 +237,7 @@ cdef class AgentRunner:
         self._invoker = agents if isinstance(agents, AgentInvoker) else AgentInvoker(agents, clock)
         if all(isinstance(agent, NativeAgent) for agent in self._invoker._agents):
             self._idle = idle
+            self._wake = getattr(idle, "wake", None)
         else:
             self._sleep, self._wake = idle.sleep, idle.wake
         self._cpu = cpu
@@ -280,8 +291,13 @@ cdef class AgentRunner:
             store_release_i32(&self._running, 0)
 
     cdef void _loop(self) noexcept nogil:
+        cdef int work
         while load_acquire_i32(&self._stop) == 0:
-            self._idle.idle(self._invoker.run_once())
+            work = self._invoker.run_once()
+            if work == 0 and self._invoker.is_dormant():
+                self._idle.doze()
+            else:
+                self._idle.idle(work)
 
     cdef int _loop_in_python(self) except -1:
         cdef int work

@@ -150,10 +150,17 @@ def test_the_counters_of_a_cycle_tell_the_longest_and_those_over_the_threshold(a
     longest, exceeded = map(LentCounter, counters)
     clock = ManualClock(now_ns=1_000)
     archive = archives(clock=clock, recorder_cycles=CycleCounters(longest, exceeded, 500))
+    clock.advance(700)
+    archive.work()
+    clock.advance(700)
+    archive.work()
+    assert [counter.value for counter in counters] == [0, 0], "the thread of a recorder without recordings sleeps until it is woken"
+    recorded = archive.record()
     for elapsed in (0, 100, 600, 500, 501):
         clock.advance(elapsed)
         archive.work()
     assert [counter.value for counter in counters] == [600, 2]
+    archive.stop(recorded)
     longest.recall()
     archive.work()
     assert longest.is_returned
