@@ -74,13 +74,16 @@ class Measurement:
     messages: int
     sync_level: int = 0
     checksum: str = ""
+    is_preallocated: bool = False
     streams: int = 1  # at once, which share the messages
     recorded_least: float = 0.0  # messages a second
 
     @property
     def term_length(self) -> int:
-        """Of the streams and their replays; many at once have shorter ones: the first use of memory is not what is measured."""
-        return (64 if self.streams == 1 else 2) << 20
+        """Of the streams and their replays. The first use of memory is not what is measured where a recording is short, or one of many."""
+        if self.streams > 1:
+            return 2 << 20
+        return (16 if self.sync_level else 64) << 20
 
     @property
     def channel(self) -> str:
@@ -110,7 +113,12 @@ class Agents:
         files = FileSystem()
         checksum = checksum_named(measurement.checksum)
         self.recording_settings = RecordingSettings(
-            files, directory, file_io_max_length=IO_MAX, sync_level=measurement.sync_level, checksum=checksum
+            files,
+            directory,
+            file_io_max_length=IO_MAX,
+            sync_level=measurement.sync_level,
+            checksum=checksum,
+            is_preallocated=measurement.is_preallocated,
         )
         self.replay_settings = TransferSettings(files, directory, file_io_max_length=IO_MAX)
         self.events = AgentEvents()

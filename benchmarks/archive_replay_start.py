@@ -4,7 +4,8 @@
     python -m benchmarks.archive_replay_start [--runs N] [--replays N] [--idle backoff|yielding]
 
 Both archives run on the same driver, each in a process of its own with dedicated agents. One official client, which waits without a rest,
-asks them in turn; a run is so many replays of each, and the medians of the runs' medians are compared. Bars: neither the image nor the
+asks them in turn, while the process of the other one is stopped: agents that yield would take the processors from it. A run is so many
+replays of each, and the medians of the runs' medians are compared. Bars: neither the image nor the
 first message takes longer than with the official archive; the answer to the request is shown too. Needs java and the official jar, as
 `make interop` does. Returns 1 when a bar is missed.
 """
@@ -43,7 +44,7 @@ def main() -> int:
             node = stack.enter_context(running_archive(java, side, aeron_dir, None, idle=given.idle, segment_file_length="64k"))
             with node.connect() as archive:
                 recorded = record(archive, CHANNEL, STREAM, length=LENGTH, messages=MESSAGES)
-            arguments += [node.control_channel, str(recorded.recording_id)]
+            arguments += [node.control_channel, str(recorded.recording_id), str(node.process.pid)]
         done = subprocess.run(java.command("ArchiveReplayStart", *arguments), stdout=subprocess.PIPE, text=True, check=True)
     rows = [[int(text) for text in line.split()] for line in done.stdout.splitlines()]
     reached = True

@@ -72,6 +72,11 @@ def run_client(java: Java | None, aeron_dir: Path, ingress_endpoints: str, given
     return found
 
 
+def announce(what: str, run: int, runs: int) -> None:
+    """Say on the error stream what is measured now, which takes a while."""
+    print(f"run {run + 1} of {runs}: {what}", file=sys.stderr, flush=True)
+
+
 def report(measurement: Measurement, results: dict[Side, dict[str, list[float]]]) -> bool:
     """Print the figures of a kind of cluster; return whether all its bars are reached."""
     bars, reached = dict(measurement.bars), True
@@ -94,9 +99,9 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the scripts share that let a client send messages and wait for their answers."""
     parser.add_argument("--runs", type=int, default=3, help="runs of each side of which the median is taken (default: 3)")
     parser.add_argument("--length", type=int, default=100, help="bytes of a message (default: 100)")
-    parser.add_argument("--warmup", type=int, default=20_000, help="round trips before those that count (default: 20000)")
-    parser.add_argument("--round-trips", type=int, default=20_000, help="round trips that are measured (default: 20000)")
-    parser.add_argument("--messages", type=int, default=300_000, help="messages of the throughput, sent twice (default: 300000)")
+    parser.add_argument("--warmup", type=int, default=5_000, help="round trips before those that count (default: 5000)")
+    parser.add_argument("--round-trips", type=int, default=5_000, help="round trips that are measured (default: 5000)")
+    parser.add_argument("--messages", type=int, default=100_000, help="messages of the throughput, sent twice (default: 100000)")
     parser.add_argument("--in-flight", type=int, default=1_000, help="messages that wait for their answers at a time (default: 1000)")
     parser.add_argument("--idle", choices=list(IDLE_STRATEGIES), default="backoff", help="how all agents idle (default: backoff)")
     parser.add_argument("--directory", default=None, help="a place on the disk that is measured")
@@ -118,8 +123,9 @@ def main() -> int:
     for measurement in MEASUREMENTS:
         if given.only in {None, measurement.name}:
             results: dict[Side, dict[str, list[float]]] = {side: defaultdict(list) for side in sides}
-            for _ in range(given.runs):
+            for run in range(given.runs):
                 for side in sides:
+                    announce(f"{measurement.name}, {side}", run, given.runs)
                     for name, value in measure(side, measurement, given, java).items():
                         results[side][name].append(value)
             reached &= report(measurement, results)

@@ -21,7 +21,7 @@ import sys
 from collections import defaultdict
 
 from benchmarks.bars import judge, medians, scatter
-from benchmarks.cluster_echo import add_load_arguments, run_client
+from benchmarks.cluster_echo import add_load_arguments, announce, run_client
 from benchmarks.clusters import ClusterSettings, running_cluster
 from benchmarks.drivers import running_driver
 from benchmarks.etcd_cluster import Etcd, EtcdUnavailableError, find_etcd, load_etcd, running_etcd
@@ -75,7 +75,8 @@ def main() -> int:
     reached = True
     for is_synced in (False, True):
         results: dict[str, dict[str, list[float]]] = {side: defaultdict(list) for side in SIDES}
-        for _ in range(given.runs):
+        for run in range(given.runs):
+            announce("synced" if is_synced else "not synced", run, given.runs)
             measured = {"etcd": measure_etcd(etcd, given, is_synced=is_synced), "aerowire": measure_own(given, is_synced=is_synced)}
             for side, found in measured.items():
                 for name, value in found.items():
