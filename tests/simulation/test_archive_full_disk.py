@@ -9,8 +9,8 @@ import pytest
 
 from aerowire.archive import ArchiveErrorCode
 from aerowire.base.errors import ArchiveError
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.simulation.host import ARCHIVE_DIR
-from aerowire.simulation.simulated_files import SimulatedFiles
 from aerowire.simulation.world import SimulatedWorld
 from tests.simulation.test_archives import DRIVER, MESSAGES, started
 from tests.support.simulated_archive_client import IPC, SECOND, STREAM, ArchiveClient

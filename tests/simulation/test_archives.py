@@ -11,7 +11,7 @@ import pytest
 from aerowire.archive.conductor.archive_conductor import ArchiveConductor
 from aerowire.base.errors import ActiveArchiveError, ClosedError, ConfigurationError
 from aerowire.simulation.archives import SimulatedArchive
-from aerowire.simulation.disk_faults import DiskFaults
+from aerowire.simulation.disk.disk_faults import DiskFaults
 from aerowire.simulation.host import ARCHIVE_DIR, SimulatedHost
 from aerowire.simulation.world import SimulatedWorld
 from tests.support.simulated_archive_client import IPC, MS, SECOND, STREAM, ArchiveClient

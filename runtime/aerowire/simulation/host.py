@@ -14,14 +14,14 @@ from aerowire.driver.context import Context
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.simulation.clients import SimulatedClient
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.disk_regions import SimulatedRegions
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.disk_regions import SimulatedRegions
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.simulation.driver_cycle import DriverCycle
 from aerowire.simulation.host_clock import HostClock
 from aerowire.simulation.one_thread import SimulatedThreads, SimulatedWaiting, SimulatedWakeup
 from aerowire.simulation.process import Deadline, Process, ProcessState, Work
 from aerowire.simulation.processes import ProcessTable
-from aerowire.simulation.simulated_files import SimulatedFiles
 from aerowire.system.interfaces import InterfaceAddress
 from aerowire.system.ports import Ports, SocketSpec
 from aerowire.system.random import SeededRandom
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
     from aerowire.client.handles.waiting import Pending
     from aerowire.simulation.archives import SimulatedArchive
-    from aerowire.simulation.disk_faults import DiskFaults
+    from aerowire.simulation.disk.disk_faults import DiskFaults
     from aerowire.simulation.world import SimulatedWorld
 
 # What Linux gives a socket that asks for nothing (net.core.rmem_default).

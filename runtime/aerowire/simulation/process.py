@@ -13,11 +13,11 @@ from aerowire.simulation.link_faults import TIME_NS_MAX
 from aerowire.simulation.network import Inbox
 
 if TYPE_CHECKING:
+    from aerowire.simulation.disk.simulated_files import SimulatedFiles
     from aerowire.simulation.host_clock import HostClock
     from aerowire.simulation.network import SimulatedPort
     from aerowire.simulation.processes import SimulatedProcess
     from aerowire.simulation.schedule import Schedule
-    from aerowire.simulation.simulated_files import SimulatedFiles
 
 Work = Callable[[], int]
 """One duty cycle: returns how much was done, 0 for nothing."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from aerowire.simulation.disk import CAPACITY
+from aerowire.simulation.disk.disk import CAPACITY
 from aerowire.simulation.events import EventLog
 from aerowire.simulation.host import SimulatedHost
 from aerowire.simulation.network import SimulatedNetwork
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from aerowire.simulation.disk_faults import DiskFaults
+    from aerowire.simulation.disk.disk_faults import DiskFaults
     from aerowire.simulation.host_clock import HostClock
     from aerowire.simulation.processes import SimulatedProcess
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from aerowire.archive.agents.agent_events import RecordingEnd
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from aerowire.system.files import allocated_length
 from tests.archive.agents.archive_host import SEGMENT, TERM, ArchiveHost, Recorded, expected_segments, files_of, random_messages

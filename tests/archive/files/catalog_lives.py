@@ -11,9 +11,9 @@ from typing import Any
 from aerowire.archive.files.catalog import Catalog
 from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.archive import RecordingState
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from tests.archive.files.entries import entry
 

@@ -10,9 +10,9 @@ from aerowire.archive.files.catalog import Catalog
 from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.recordings.catalog_entry import encode_entry
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from aerowire.system.file_system import FileSystem
 from tests.archive.files.catalog_lives import DIRECTORY, live

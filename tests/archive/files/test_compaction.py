@@ -14,8 +14,8 @@ from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.segments import list_segments
 from aerowire.base.errors import FileError
 from aerowire.codecs.flyweights.archive import RecordingState
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from tests.archive.files.entries import entry
 

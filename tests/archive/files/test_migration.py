@@ -12,8 +12,8 @@ from aerowire.archive.files.migration import migrate
 from aerowire.base.errors import FileError
 from aerowire.base.file_port import FilePort
 from aerowire.recordings.versions import compose_version
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from aerowire.system.file_system import FileSystem
 from tests.archive.files.old_versions import aged, contents, simple

@@ -12,9 +12,9 @@ from aerowire.archive.files.catalog import Catalog
 from aerowire.archive.files.segment_move import RECORD_FILE_NAME, SegmentMove, move_segments, recover_move
 from aerowire.archive.files.segments import list_segments
 from aerowire.base.errors import FileError
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from tests.archive.files.entries import TERM, entry
 

@@ -15,9 +15,9 @@ from aerowire.archive.files.recovery import recover_recordings
 from aerowire.base.errors import ActiveArchiveError, FileError
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder
 from aerowire.simulation import SECOND, SimulatedWorld
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from tests.archive.files.entries import TERM, entry
 

@@ -12,9 +12,9 @@ from aerowire.archive.files.finding import Finding
 from aerowire.archive.files.recovery import recover_recordings
 from aerowire.archive.files.truncation import RECORD_FILE_NAME, cut_recording, finish_truncation
 from aerowire.base.errors import FileError
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from tests.archive.files.entries import TERM, entry
 

@@ -13,9 +13,9 @@ from aerowire.base.errors import ClusterFileError, FileError
 from aerowire.cluster.files.node_state import NodeStateFile
 from aerowire.cluster.files.recording_log import RecordingLog
 from aerowire.cluster.files.recording_log_entry import RecordingLogEntry
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from tests.cluster.files.recording_logs import CM, opened
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aerowire.base.file_port import FilePort
-from aerowire.simulation.disk import CAPACITY, SimulatedDisk
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import CAPACITY, SimulatedDisk
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from aerowire.system.file_system import FileSystem, FileWorkers
 

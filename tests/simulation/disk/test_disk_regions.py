@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from aerowire.base.errors import FileError, MappedFileExistsError, MappedFileMissingError, StorageSpaceError, TruncatedFileError
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.disk_regions import SimulatedRegions
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.disk_regions import SimulatedRegions
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from tests.simulation.disk.ports import disk_of
 
 PAGE = 4096

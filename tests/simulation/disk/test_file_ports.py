@@ -17,8 +17,8 @@ from aerowire.base.errors import ClosedError, ExistingFileError, FileError, Miss
 from aerowire.base.file_facts import FileKind
 from aerowire.base.file_port import FilePort, FileRequest
 from aerowire.base.file_trees import delete_tree, make_directories
-from aerowire.simulation.disk import CAPACITY
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import CAPACITY
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.file_system import FileSystem, FileWorkers
 from tests.simulation.disk.ports import KINDS, disk_of, port_of
 from tests.support.file_sequences import Player, draw_steps

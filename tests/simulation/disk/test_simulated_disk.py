@@ -11,9 +11,9 @@ from functools import partial
 import pytest
 
 from aerowire.base.errors import ConfigurationError, FileError, FullDiskError
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from tests.simulation.disk.ports import disk_of
 

@@ -23,9 +23,9 @@ from aerowire.cluster.module.node_services.service_acks import FAILED_ID, Ack, S
 from aerowire.codecs.flyweights.cluster.enums import ClusterAction
 from aerowire.codecs.flyweights.cnc import ClusterRole, ConsensusModuleState
 from aerowire.codecs.tables.counters import CounterType
-from aerowire.simulation.disk import SimulatedDisk
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.disk import SimulatedDisk
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.system.clock import ManualClock
 from tests.cluster.consensus.checkers import ViolationError
 

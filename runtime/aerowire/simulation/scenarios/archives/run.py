@@ -12,7 +12,7 @@ from aerowire.archive.client.recording_pos import recording_positions
 from aerowire.archive.files.compaction import compact, plan_compaction
 from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.base.errors import AerowireError
-from aerowire.simulation.disk_faults import DiskFaults
+from aerowire.simulation.disk.disk_faults import DiskFaults
 from aerowire.simulation.host import ARCHIVE_DIR
 from aerowire.simulation.partitions import Partition
 from aerowire.simulation.scenarios.archives.client import ArchiveClient, NoProgressError

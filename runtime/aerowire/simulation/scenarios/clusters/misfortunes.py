@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.cnc import ClusterControlToggle, ClusterRole, ConsensusModuleState, ElectionState
 from aerowire.codecs.tables.counters import CounterType
-from aerowire.simulation.disk_faults import DiskFaults
+from aerowire.simulation.disk.disk_faults import DiskFaults
 from aerowire.simulation.link_faults import LinkFaults
 from aerowire.simulation.partitions import Partition
 from aerowire.simulation.process import ProcessState

@@ -2,9 +2,9 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 from aerowire.base.ports import ClockPort
-from aerowire.simulation.directory_tree import DirectoryTree
-from aerowire.simulation.disk_faults import DiskFaults
-from aerowire.simulation.simulated_files import SimulatedFiles
+from aerowire.simulation.disk.directory_tree import DirectoryTree
+from aerowire.simulation.disk.disk_faults import DiskFaults
+from aerowire.simulation.disk.simulated_files import SimulatedFiles
 
 CAPACITY: int
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from aerowire.memory.region import Region
-    from aerowire.simulation.simulated_files import SimulatedFiles
+    from aerowire.simulation.disk.simulated_files import SimulatedFiles
 
 
 class SimulatedRegions(RegionPort):

@@ -7,12 +7,12 @@ the clock and the order of operations. One thread.
 from libc.errno cimport ENOSPC
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 
-from aerowire.simulation.directory_tree import DirectoryTree
-from aerowire.simulation.disk_faults import DiskFaults
+from aerowire.simulation.disk.directory_tree import DirectoryTree
+from aerowire.simulation.disk.disk_faults import DiskFaults
 
 from aerowire.simulation.digest cimport digest_number
 from aerowire.simulation.draws cimport draw_chance
-from aerowire.simulation.file_content cimport PAGE
+from aerowire.simulation.disk.file_content cimport PAGE
 
 CAPACITY = 1 << 40
 

@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.base.file_port cimport FILE_PREALLOCATE, FileOperation
 from aerowire.simulation.digest cimport digest_octets
-from aerowire.simulation.disk cimport SimulatedDisk, StoredFile
-from aerowire.simulation.file_content cimport CONTENT_BITS_MAX, PAGE, FileContent
+from aerowire.simulation.disk.disk cimport SimulatedDisk, StoredFile
+from aerowire.simulation.disk.file_content cimport CONTENT_BITS_MAX, PAGE, FileContent
 
 
 cdef class OpenEntry:

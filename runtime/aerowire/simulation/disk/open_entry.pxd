@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from aerowire.base.file_port cimport FileOperation
-from aerowire.simulation.disk cimport SimulatedDisk, StoredFile
+from aerowire.simulation.disk.disk cimport SimulatedDisk, StoredFile
 
 
 @cython.final

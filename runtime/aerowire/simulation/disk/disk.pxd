@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from aerowire.base.ports cimport ClockPort
-from aerowire.simulation.file_content cimport FileContent
+from aerowire.simulation.disk.file_content cimport FileContent
 from aerowire.system.random cimport SeededRandom
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerowire.simulation.directory_tree import RefusedError
+from aerowire.simulation.disk.directory_tree import RefusedError
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from aerowire.base.file_facts import FileFacts
-    from aerowire.simulation.directory_tree import Directory, DirectoryTree
-    from aerowire.simulation.simulated_files import SimulatedFiles
+    from aerowire.simulation.disk.directory_tree import Directory, DirectoryTree
+    from aerowire.simulation.disk.simulated_files import SimulatedFiles
 
 
 class SimulatedHeldDirectory:

@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aerowire.base.file_port cimport FileOperation, FilePort
-from aerowire.simulation.disk cimport SimulatedDisk
+from aerowire.simulation.disk.disk cimport SimulatedDisk
 
 
 # An operation that was begun and is not complete.

@@ -4,7 +4,7 @@ from typing import Any, final
 from aerowire.base.file_facts import FileFacts, HeldDirectory
 from aerowire.base.file_port import FilePort
 from aerowire.memory.region import Region
-from aerowire.simulation.disk import SimulatedDisk
+from aerowire.simulation.disk.disk import SimulatedDisk
 
 @final
 class SimulatedFiles(FilePort):

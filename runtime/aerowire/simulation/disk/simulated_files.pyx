@@ -14,16 +14,16 @@ from posixpath import join, normpath
 
 from aerowire.base.errors import file_error
 from aerowire.base.file_facts import FileFacts, FileKind
-from aerowire.simulation.directory_tree import Directory, RefusedError
-from aerowire.simulation.held_directory import SimulatedHeldDirectory
+from aerowire.simulation.disk.directory_tree import Directory, RefusedError
+from aerowire.simulation.disk.held_directory import SimulatedHeldDirectory
 
 from aerowire.base.file_port cimport (
     FILE_BEGUN, FILE_CLOSE, FILE_CREATE, FILE_DELETE, FILE_DELETE_DIRECTORY, FILE_EXCLUSIVE, FILE_FREE_SPACE, FILE_LENGTH, FILE_LOCK,
     FILE_MAKE_DIRECTORY, FILE_OPEN, FILE_PREALLOCATE, FILE_READ, FILE_RENAME, FILE_SYNC_DATA, FILE_SYNC_DIRECTORY, FILE_SYNC_FULL,
     FILE_TRUNCATE, FILE_UNLOCK, FILE_WRITABLE, FILE_WRITE, OpenFile, file_complete)
-from aerowire.simulation.disk cimport StoredFile
-from aerowire.simulation.file_content cimport PAGE
-from aerowire.simulation.open_entry cimport OpenEntry, sync_file
+from aerowire.simulation.disk.disk cimport StoredFile
+from aerowire.simulation.disk.file_content cimport PAGE
+from aerowire.simulation.disk.open_entry cimport OpenEntry, sync_file
 
 DEVICE = 1
 OWNER = 0
