@@ -15,13 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from aerowire.base.agent import Agent
-from aerowire.base.errors import (
-    AerowireError,
-    BroadcastLappedError,
-    ClosedError,
-    DamagedBufferError,
-    RingBufferFullError,
-)
+from aerowire.base.errors import AerowireError, BroadcastLappedError, ClosedError, DamagedBufferError, RingBufferFullError
 from aerowire.base.units import INT64_MAX
 from aerowire.client.conductor import channel_status, termination
 from aerowire.client.conductor.answers import wait_for_answer

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerowire.cluster.consensus.core import ConsensusCore
-    from aerowire.cluster.consensus.inputs import LogJoined, LogReplicated, ReplayDone, TermReplayed
+    from aerowire.cluster.consensus.inputs import CatchupDestinationAdded, LogJoined, LogReplicated, ReplayDone, TermReplayed
 
 FOLLOWING = frozenset(
     {
@@ -232,6 +232,8 @@ class Following:
     def on_log_replicated(self, result: LogReplicated) -> None:
         """Tell the leader what is recorded, at the end AFTER the terms that end or begin there are stored."""
         core = self._core
+        if core.state is not ElectionState.FOLLOWER_LOG_REPLICATION:
+            return
         core.log_recording_id = result.recording_id
         core.append_position = max(core.append_position, min(result.position, self._decision.position))
         if not result.is_ended:
@@ -250,13 +252,15 @@ class Following:
     def on_term_replayed(self, result: TermReplayed) -> None:
         """Store a term that the log has and recording.log has not. Aeron: onReplayNewLeadershipTermEvent."""
         core = self._core
-        if core.log_leadership_term_id < result.leadership_term_id <= core.leadership_term_id:
+        if core.state in FOLLOWING and core.log_leadership_term_id < result.leadership_term_id <= core.leadership_term_id:
             core.store_term(result.leadership_term_id, result.term_base_log_position, NULL_POSITION, _nothing)
 
-    def on_catchup_destination_added(self, endpoint: str) -> None:
+    def on_catchup_destination_added(self, result: CatchupDestinationAdded) -> None:
         """Ask the leader for a replay, and wait for it."""
         core = self._core
-        self._catchup_endpoint = endpoint
+        if core.state is not ElectionState.FOLLOWER_CATCHUP_INIT:
+            return
+        self._catchup_endpoint = result.catchup_endpoint
         self._time_of_last_progress_ns = core.now_ns
         core.enter(ElectionState.FOLLOWER_CATCHUP_AWAIT)
         self._request_catchup()

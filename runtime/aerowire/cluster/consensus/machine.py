@@ -119,10 +119,10 @@ class ConsensusMachine:
             TerminationPosition: self._on_termination_position,
             LogStopped: initiation.on_log_stopped,
             LogPublicationAdded: self._leading.on_log_publication_added,
-            LogReplicated: self._on_log_replicated,
-            TermReplayed: self._on_term_replayed,
+            LogReplicated: self._following.on_log_replicated,
+            TermReplayed: self._following.on_term_replayed,
             ReplayDone: self._on_replay_done,
-            CatchupDestinationAdded: self._on_catchup_destination_added,
+            CatchupDestinationAdded: self._following.on_catchup_destination_added,
             LogJoined: self._on_log_joined,
             TermEventAppended: self._on_term_event_appended,
             LogRecorded: self._on_log_recorded,
@@ -368,23 +368,11 @@ class ConsensusMachine:
 
     # Results
 
-    def _on_log_replicated(self, result: LogReplicated) -> None:
-        if self._core.state is ElectionState.FOLLOWER_LOG_REPLICATION:
-            self._following.on_log_replicated(result)
-
-    def _on_term_replayed(self, result: TermReplayed) -> None:
-        if self._core.state in FOLLOWING:
-            self._following.on_term_replayed(result)
-
     def _on_replay_done(self, result: ReplayDone) -> None:
         if self._core.state is ElectionState.LEADER_REPLAY:
             self._leading.on_replay_done(result)
         elif self._core.state is ElectionState.FOLLOWER_REPLAY:
             self._following.on_replay_done(result)
-
-    def _on_catchup_destination_added(self, result: CatchupDestinationAdded) -> None:
-        if self._core.state is ElectionState.FOLLOWER_CATCHUP_INIT:
-            self._following.on_catchup_destination_added(result.catchup_endpoint)
 
     def _on_log_joined(self, result: LogJoined) -> None:
         if self._core.state is ElectionState.LEADER_INIT:
