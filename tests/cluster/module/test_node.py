@@ -59,6 +59,6 @@ def test_clients_timers_and_services_are_served_over_a_shutdown_with_a_snapshot(
 
 
 def test_a_member_ends_with_its_service(node: Node) -> None:
-    node.container.close()
+    node.containers[0].close()
     node.until(lambda: node.module.has_ended)
     assert any("Aeron client in service closed unexpectedly" in error for error in node.errors)

@@ -104,19 +104,25 @@ class Node:
             replication_channel="aeron:udp?endpoint=127.0.0.1:0",
             **self._options,
         )
-        self.service = Echo()
-        self.container = ClusteredServiceContainer.launch(
-            self.service,
-            aeron_dir=self.driver.aeron_dir,
-            cluster_dir=self.directory / "cluster",
-            **{name: value for name, value in self._options.items() if name in SHARED},
-        )
+        self.services = [Echo() for _ in range(self._options.get("service_count", 1))]
+        self.service = self.services[0]
+        self.containers = [
+            ClusteredServiceContainer.launch(
+                service,
+                service_id=service_id,
+                aeron_dir=self.driver.aeron_dir,
+                cluster_dir=self.directory / "cluster",
+                **{name: value for name, value in self._options.items() if name in SHARED},
+            )
+            for service_id, service in enumerate(self.services)
+        ]
         wait_until(lambda: self.module.agent.member.is_leading, lambda: f"no leader: {self.errors}")
 
     def stop(self) -> None:
         """End all that is the node's own."""
         self.module.close()  # BEFORE the services, whose end it would take for unexpected
-        self.container.close()
+        for container in self.containers:
+            container.close()
         if self._beside is None:
             self.archive.close()
             self.driver.close()
