@@ -32,6 +32,7 @@ FIRST_SEED = {Size.FULL: 3_100, Size.SMALL: 3_099}
 CONTROL_STREAM_ID = 10
 RESPONSE_STREAM_ID, UNREAD_STREAM_ID, HONEST_STREAM_ID, OWN_STREAM_ID = 501, 502, 601, 701
 SESSIONS = 8
+CONNECT_S = 5.0  # the archive gives up a session that it cannot answer after a second
 ROUND = 100  # hostile messages between two looks at the honest client
 ANSWER_S = 15.0  # on a machine that has much else to do
 # Of the messages, those after which the archive has what it will keep: its error log, its tables, its imports.
@@ -110,10 +111,17 @@ class Attacker:
                 self._send(archive.CloseSessionRequest(control_session_id=requests.sessions.pop()).encode())
 
     def _connect(self) -> None:
-        """Get a session whose responses are read."""
-        before = self.counts["sessions"]
-        self._send(self.requests.connect(RESPONSE_STREAM_ID))
-        wait_until(lambda: self.counts["sessions"] > before, "no session", work=self._work)
+        """Get a session whose responses are read; ask again where the archive ended the image while the request was in it."""
+        before, asked = self.counts["sessions"], 0.0
+
+        def is_there() -> bool:
+            nonlocal asked
+            if time.monotonic() - asked > CONNECT_S:
+                self._send(self.requests.connect(RESPONSE_STREAM_ID))
+                asked = time.monotonic()
+            return self.counts["sessions"] > before
+
+        wait_until(is_there, "no session", work=self._work)
 
     def _send(self, data: bytes) -> None:
         """Send a message; where the archive has ended the image of the publication, by another one."""
