@@ -36,7 +36,7 @@ class LivePublication:
     control: str = field(default_factory=lambda: f"control=127.0.0.1:{free_port()}|control-mode=dynamic")
 
     def __post_init__(self) -> None:
-        self.publication = self.archive.add_recorded_exclusive_publication(f"aeron:udp?{self.control}|term-length=64k|ssc=true", STREAM_ID)
+        self.publication = self.archive.add_recorded_exclusive_publication(f"aeron:udp?{self.control}|term-length=64k|ssc=true|fc=min", STREAM_ID)
 
     @property
     def destination(self) -> str:

@@ -163,7 +163,8 @@ class RaftRules:
     # -- What is on the disks ------------------------------------------------------------------------------------------
 
     def look_at_logs(self) -> None:
-        """Read the logs of all members that run, and compare them."""
+        """Read the logs of all members that run, and compare these: what was read of another member before may have been cut since."""
+        read = []
         for node, seen in zip(self._nodes, self._seen, strict=True):
             machine = node.machine
             if machine is None or machine.log_recording_id < 0:
@@ -175,25 +176,24 @@ class RaftRules:
                 if self._entries.setdefault((entry.term_id, entry.end), entry.digest) != entry.digest:
                     expected = f"one log up to the entry of term {entry.term_id} that ends at {entry.end}"
                     raise ViolationError(MATCHING, expected, "another one", who)
-        for node, seen in zip(self._nodes, self._seen, strict=True):
-            self._choose(seen, node)
+            read.append((seen, machine.leadership_term_id, who))
+        for seen, term_id, who in read:
+            self._choose(seen, term_id, who)
         for node, seen in zip(self._nodes, self._seen, strict=True):
             if seen.led_term_id >= 0 and node.machine is not None:
                 self._check_complete(seen, f"node {node.number}, leader of term {seen.led_term_id}")
 
-    def _choose(self, seen: _Seen, node: ClusterNode) -> None:
+    def _choose(self, seen: _Seen, leadership_term_id: int, who: str) -> None:
         """Add the committed entries of a member's log that are not known yet, and compare those that are."""
         limit = min(seen.committed, seen.log.end)
         entries = seen.log.entries
         count = bisect_left(entries, limit + 1, key=lambda entry: entry.end)
         both = min(count, len(self._chosen))
         if both and entries[both - 1].digest != self._chosen[both - 1].digest:
-            raise ViolationError(
-                COMPLETENESS, f"the committed log up to {self._chosen[both - 1].end}", "another one", f"node {node.number}"
-            )
-        if count > len(self._chosen) and node.machine is not None:
+            raise ViolationError(COMPLETENESS, f"the committed log up to {self._chosen[both - 1].end}", "another one", who)
+        if count > len(self._chosen):
             new = entries[len(self._chosen) : count]
-            term_id = max(node.machine.leadership_term_id, self._chosen_terms[-1] if self._chosen_terms else 0)
+            term_id = max(leadership_term_id, self._chosen_terms[-1] if self._chosen_terms else 0)
             self._chosen += new
             self._chosen_terms += [term_id] * len(new)
 
