@@ -25,6 +25,8 @@ ANY_PORT = "aeron:udp?endpoint=127.0.0.1:0"
 RECORDED, LIVE, AGAIN = Batch(21, 300, 2048), Batch(22, 300, 2048), Batch(23, 200, 2048)
 # State, join difference, times that it left and joined the live stream.
 PERSISTENT_TYPES = range(114, 118)
+# What a reader has no room for cannot be sent again once the terms are used again.
+FLOW = "term-length=64k|ssc=true|fc=min"
 NETWORKS = ["clean", pytest.param("lossy", marks=pytest.mark.lossy)]
 
 
@@ -36,7 +38,7 @@ class LivePublication:
     control: str = field(default_factory=lambda: f"control=127.0.0.1:{free_port()}|control-mode=dynamic")
 
     def __post_init__(self) -> None:
-        self.publication = self.archive.add_recorded_exclusive_publication(f"aeron:udp?{self.control}|term-length=64k|ssc=true|fc=min", STREAM_ID)
+        self.publication = self.archive.add_recorded_exclusive_publication(f"aeron:udp?{self.control}|{FLOW}", STREAM_ID)
 
     @property
     def destination(self) -> str:
