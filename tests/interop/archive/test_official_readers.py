@@ -10,6 +10,7 @@ import pytest
 from aerowire.archive import FROM_START, AeronArchive, ArchiveClientContext, PersistentStream, PersistentSubscription
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.client import Aeron, build_channel, initial_position
+from aerowire.codecs.tables.counters import CounterType
 from aerowire.ipc.cnc import CncFile
 from tests.interop.archive.content import Batch, hash_of
 from tests.interop.archive.nodes import ArchiveNode, finish, response_channel, restart_archive, start_archive
@@ -48,6 +49,16 @@ class LivePublication:
     def publish(self, batch: Batch) -> None:
         """Publish a batch, and wait until it is recorded."""
         self.archive.await_recorded(0, batch.publish(self.publication))
+
+    def await_reader(self) -> None:
+        """Wait until the publisher reckons with a reader: before that spies alone move it on, also past a reader that has merged."""
+        counters = self.archive.aeron.counters_reader
+
+        def has_reader() -> bool:
+            found = [each for each in counters.for_each() if each.type_id == CounterType.FC_RECEIVERS and self.control in each.label]
+            return any(each.value for each in found)
+
+        wait_until(has_reader, "the reader's status messages")
 
     def start_again(self) -> None:
         """End the publication, and begin it again where its recording has stopped."""
@@ -145,6 +156,7 @@ def test_a_replay_merge_of_the_official_client_gets_every_message_once(
         reader = read(scenario, node, driver, live, messages=total, way="merge", replay=ANY_PORT)
         live.publish(LIVE)
         reader.event("live", LIMIT_S)
+        live.await_reader()
         live.publish(AGAIN)
         compare(scenario, reader, *content)
         scenario.observed("merged; content hash")
