@@ -205,7 +205,8 @@ class ConsensusModuleAgent(Agent):
         if not is_native and not self.member.is_ending:
             effects.carry_out(machine.tick(now_ns))
         work += self._handle_inbox(machine, effects, now_ns)
-        return work + (0 if self.member.has_ended else self.member.do_work(now_ns))
+        # How far the agent has come is noted, and no reason to look again soon: services would wait for the lock, once for each message.
+        return (0 if is_native else work) + (0 if self.member.has_ended else self.member.do_work(now_ns))
 
     def _handle_inbox(self, machine: ConsensusMachine, effects: Effects, now_ns: int) -> int:
         """Give messages and results to the machine, in their order, and those that come of that; return how many.
