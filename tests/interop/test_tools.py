@@ -13,6 +13,7 @@ from aerowire.ipc.cnc import CncFile
 from aerowire.tools.main import main
 from tests.interop.harness import Bench, Side, counters_by_label
 from tests.support.processes import free_port, wait_for_driver
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
@@ -67,6 +68,12 @@ def test_our_tool_tells_a_controllable_strategy_what_to_do(bench: Bench, side: S
     driver = bench.driver(side, {"aeron.shared.idle.strategy": "controllable"})
     wait_for_driver(driver.directory, driver.process)
     place = ("--dir", str(driver.directory))
+
+    def has_strategy() -> bool:  # the thread that idles says so soon after the driver's start
+        assert main(["driver", "idle", *place]) == 0
+        return not capsys.readouterr().out.startswith("0 none")
+
+    wait_until(has_strategy, "the driver's thread obeys no strategy")
     assert main(["driver", "idle", *place]) == 0
     assert main(["driver", "idle", "yield", *place]) == 0
     assert capsys.readouterr() == ("4 park\n3 yield, was 4 park\n", "")
