@@ -136,8 +136,7 @@ cdef class Tally(QueuedAgent):
         return INT64_MAX
 
     cdef bint is_dormant(self) noexcept nogil:
-        cdef Command waiting
-        return self._items.count == 0 and not self.commands.poll(&waiting)
+        return self._items.count == 0 and self.commands.is_empty()
 
     cdef void on_command(self, Command* command, int64_t now_ns) noexcept nogil:
         cdef int i

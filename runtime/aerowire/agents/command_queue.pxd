@@ -43,8 +43,11 @@ cdef class CommandQueue:
     cdef int forget_taken(self) except -1                               # producer: release the objects of taken commands
     cdef int free_slots(self) noexcept nogil
 
+    cdef inline bint is_empty(self) noexcept nogil:                     # consumer
+        return load_acquire_i64(&self._tail) == self._head
+
     cdef inline bint poll(self, Command* command) noexcept nogil:       # follow by taken() when it was carried out
-        if load_acquire_i64(&self._tail) == self._head:
+        if self.is_empty():
             return False
         command[0] = self._slots[self._head & (COMMAND_QUEUE_CAPACITY - 1)]
         return True

@@ -26,7 +26,7 @@ from aerowire.cluster.agents.member_positions import MemberPositions
 from aerowire.cluster.agents.message_image import MessageImage
 from aerowire.cluster.agents.session_table import OpenSession
 from aerowire.cluster.agents.terms import FollowerTerm, LeaderTerm
-from aerowire.codecs.flyweights.cluster import ClusterTimeUnit, SessionMessageHeader, decode
+from aerowire.codecs.flyweights.cluster import ClusterTimeUnit, SessionMessageHeader, SessionOpenEvent, decode
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver import MediaDriver
 from aerowire.system.clock import ManualClock
@@ -40,6 +40,15 @@ INTERVAL_NS = 200
 TIMEOUT_NS = 1_000
 HEADER = 32
 FOREVER = (1 << 63) - 1
+OPEN = SessionOpenEvent(
+    leadership_term_id=TERM,
+    correlation_id=1,
+    cluster_session_id=7,
+    timestamp=0,
+    response_stream_id=102,
+    response_channel="aeron:ipc",
+    encoded_principal=b"me",
+)
 
 E = TypeVar("E")
 

@@ -21,19 +21,10 @@ from aerowire.codecs.flyweights.cluster import (
     TimerEvent,
     decode,
 )
-from tests.cluster.agents.log_host import EPOCH_MS, HEADER, INGRESS_STREAM, IPC, TERM, LogHost, session_message
+from tests.cluster.agents.log_host import EPOCH_MS, HEADER, INGRESS_STREAM, IPC, OPEN, TERM, LogHost, session_message
 
 BACK_PRESSURED, CLOSED, MAX_POSITION_EXCEEDED = -2, -4, -5
 
-OPEN = SessionOpenEvent(
-    leadership_term_id=TERM,
-    correlation_id=1,
-    cluster_session_id=7,
-    timestamp=0,
-    response_stream_id=102,
-    response_channel="aeron:ipc",
-    encoded_principal=b"me",
-)
 CLOSE = SessionCloseEvent(leadership_term_id=TERM, cluster_session_id=7, timestamp=0, close_reason=CloseReason.TIMEOUT)
 TIMER = TimerEvent(leadership_term_id=TERM, correlation_id=9, timestamp=0)
 ACTION = ClusterActionRequest(leadership_term_id=TERM, log_position=0, timestamp=0, action=ClusterAction.SNAPSHOT, flags=0)

@@ -18,9 +18,8 @@ from aerowire.codecs.flyweights.cluster import (
     SessionCloseRequest,
     SessionConnectRequest,
     SessionKeepAlive,
-    SessionOpenEvent,
 )
-from tests.cluster.agents.log_host import EPOCH_MS, HEADER, INGRESS_STREAM, TERM, LogHost, session_message
+from tests.cluster.agents.log_host import EPOCH_MS, HEADER, INGRESS_STREAM, OPEN, TERM, LogHost, session_message
 
 CONNECT = SessionConnectRequest(
     correlation_id=3, response_stream_id=102, version=768, response_channel="aeron:ipc", encoded_credentials=b"", client_info=""
@@ -201,18 +200,7 @@ def test_messages_of_an_expected_session_wait_until_the_log_has_its_open_event(h
     host.offer(other, session_message(8, b"of another one"))
     assert [logged[HEADER:] for logged in host.logged()] == [b"of another one"]
     assert session.time_of_last_activity_ns == 0
-    opened = OutboundMessage(
-        SessionOpenEvent(
-            leadership_term_id=TERM,
-            correlation_id=1,
-            cluster_session_id=7,
-            timestamp=0,
-            response_stream_id=102,
-            response_channel="aeron:ipc",
-            encoded_principal=b"",
-        ).encode(),
-        session,
-    )
+    opened = OutboundMessage(OPEN.encode(), session)
     host.proxy.append(opened)
     assert [appended.message for appended in host.took(MessageAppended)] == [opened]
     assert host.logged() == [bytes(opened), session_message(7, b"early", timestamp=EPOCH_MS)]

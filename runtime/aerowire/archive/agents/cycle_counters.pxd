@@ -21,6 +21,6 @@ cdef class CycleCounters:
     cdef bint _has_begun
     cdef bint _is_lent
 
-    cdef void start_over(self, int64_t now_ns) noexcept nogil   # BEFORE measure: the thread has slept until it was woken
+    cdef void start_over(self) noexcept nogil                   # the time until the next cycle does not count: the thread may sleep
     cdef void measure(self, int64_t now_ns) noexcept nogil      # at the top of a cycle; gives back what the client has recalled
     cdef void give_back(self) noexcept nogil

@@ -19,8 +19,8 @@ cdef class CycleCounters:
         self._cycle.cycle_time_exceeded = &self._exceeded
         self._is_lent = True
 
-    cdef void start_over(self, int64_t now_ns) noexcept nogil:
-        duty_cycle_start(&self._cycle, now_ns)
+    cdef void start_over(self) noexcept nogil:
+        self._has_begun = False
 
     cdef void measure(self, int64_t now_ns) noexcept nogil:
         if not self._has_begun:

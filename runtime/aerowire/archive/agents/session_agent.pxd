@@ -25,4 +25,3 @@ cdef class SessionAgent(QueuedAgent):
     cdef CycleCounters _cycles          # or None
     cdef PointerArray _sessions
     cdef int64_t _next_deadline_ns
-    cdef bint _has_dozed                # there was nothing to do, and nothing to look at

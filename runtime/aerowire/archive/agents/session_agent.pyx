@@ -40,8 +40,6 @@ cdef class SessionAgent(QueuedAgent):
         cdef int done
         cdef int i = 0
         if self._cycles is not None:
-            if self._has_dozed:
-                self._cycles.start_over(now_ns)
             self._cycles.measure(now_ns)
         while i < self._sessions.count:
             done = (<AgentSession>self._sessions.items[i]).do_work(self._clock, self._totals, self._posted, now_ns)
@@ -54,12 +52,12 @@ cdef class SessionAgent(QueuedAgent):
                 i += 1
         self._totals.show()
         self._next_deadline_ns = deadline_ns
-        self._has_dozed = work == 0 and self.is_dormant()
+        if self._cycles is not None and work == 0 and self.is_dormant():
+            self._cycles.start_over()
         return work
 
     cdef bint is_dormant(self) noexcept nogil:
-        cdef Command waiting
-        return self._sessions.count == 0 and not self.commands.poll(&waiting)      # a look: it is not taken
+        return self._sessions.count == 0 and self.commands.is_empty()
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
         return self._next_deadline_ns

@@ -10,7 +10,7 @@ an unknown session while commands wait that may add it: its client may know soon
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerowire.agents.command_queue cimport Command, CommandQueue
+from aerowire.agents.command_queue cimport CommandQueue
 from aerowire.cluster.agents.agent_events cimport EVENT_INGRESS_MESSAGE
 from aerowire.cluster.agents.drop_counts cimport (
     DROP_MALFORMED, DROP_NOT_LEADER, DROP_UNKNOWN_SESSION, DROP_UNKNOWN_TEMPLATE, DROP_WRONG_TERM, DropReasonCode)
@@ -121,18 +121,17 @@ cdef class IngressAdapter:
     cdef void* _session(self, int64_t leadership_term_id, int64_t cluster_session_id, bint* is_dropped) noexcept nogil:
         # NULL: the message is to be dropped, and was counted; or is to stay
         cdef void* session = NULL
-        cdef Command waiting
         if not self.is_leader:
             self._drop(DROP_NOT_LEADER)
         elif leadership_term_id != self.leadership_term_id:
             self._drop(DROP_WRONG_TERM)
         else:
             session = self.sessions.find(cluster_session_id)
-            if session is not NULL and not (<OpenSession>session).is_open:
+            if session is NULL:
+                is_dropped[0] = self._commands.is_empty() and self._drop(DROP_UNKNOWN_SESSION)
+            elif not (<OpenSession>session).is_open:
                 session = NULL
                 is_dropped[0] = False
-            elif session is NULL:
-                is_dropped[0] = not self._commands.poll(&waiting) and self._drop(DROP_UNKNOWN_SESSION)      # a look: it is not taken
         return session
 
     cdef bint _drop(self, DropReasonCode reason) noexcept nogil:
