@@ -5,9 +5,9 @@
 
 Both archives run on the same driver, each in a process of its own with dedicated agents. One official client, which waits without a rest,
 asks them in turn, while the process of the other one is stopped: agents that yield would take the processors from it. A run is so many
-replays of each, and the medians of the runs' medians are compared. Bars: neither the image nor the
-first message takes longer than with the official archive; the answer to the request is shown too. Needs java and the official jar, as
-`make interop` does. Returns 1 when a bar is missed.
+replays of each, and the medians of the runs' medians are compared. Bars: neither the image nor the first message takes longer than with
+the official archive; the answer to the request is shown too. Needs java and the official jar, as `make interop` does. Returns 1 when a bar
+is missed.
 """
 
 from __future__ import annotations

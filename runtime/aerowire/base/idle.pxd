@@ -8,7 +8,7 @@ cdef class IdleStrategy:
     cdef object arguments               # of the constructor
 
     cdef void idle(self, int work_count) noexcept nogil     # work_count > 0 resets; Python: strategy(work_count)
-    # As `idle` without work, for a thread that only a wake-up gives work: a strategy that hears of it may sleep for longer.
+    # As `idle(0)`, for a thread that gets new work only with a wake-up. A strategy that a wake-up ends may sleep for longer then.
     cdef void doze(self) noexcept nogil
     # As `idle`, but for the sleep: returns for how many ns the caller is to sleep now, 0 for not at all.
     cdef int64_t step(self, int work_count) noexcept nogil

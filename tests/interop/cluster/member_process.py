@@ -27,7 +27,7 @@ from aerowire.codecs.flyweights.cnc import ClusterRole
 from aerowire.driver import Context, MediaDriver
 
 _NUMBER = Struct("<q")
-# A client that is gone is told nothing; one on a busy machine may be late.
+# How long a message is offered: a client on a busy machine may read late, and one that has gone never reads.
 SAY_LIMIT_S = 2.0
 
 

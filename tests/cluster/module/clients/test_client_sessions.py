@@ -98,7 +98,7 @@ def test_a_client_is_told_of_its_session_before_any_service_can_know_it(monkeypa
     leader.connect()
     assert leader.done == ["expect 1", "tell 1", "append 1"]
     leader.results.pop()(Appended(64, 1))
-    assert leader.done == ["expect 1", "tell 1", "append 1"], "it is told once"
+    assert leader.done == ["expect 1", "tell 1", "append 1"], "the event OK is sent once"
 
 
 def test_a_session_that_the_log_refuses_is_not_expected_any_more_and_its_client_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:

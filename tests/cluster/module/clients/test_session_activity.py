@@ -1,4 +1,4 @@
-"""The open sessions of a leader's native agent: when they are added and removed, and how often sessions are told of clients' activity."""
+"""The open sessions of a leader's native agent: when they are added and removed, and how often the activity of clients is reported."""
 
 from __future__ import annotations
 

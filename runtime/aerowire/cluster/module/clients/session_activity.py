@@ -14,7 +14,7 @@ from aerowire.cluster.sessions.inputs import SessionActive
 if TYPE_CHECKING:
     from aerowire.cluster.agents.agent_proxies import LogAgentProxy
 
-# The sessions are told of a client's activity at most once in this part of the session timeout.
+# The activity of a client is reported at most once in the session timeout divided by this.
 _TOLD_PART = 4
 
 

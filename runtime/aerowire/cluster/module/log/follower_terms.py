@@ -52,7 +52,7 @@ class FollowerTerms:
         commit = FollowerCommit(
             leadership_term_id=effect.leadership_term_id,
             leader_id=effect.leader_member_id,
-            append_position=effect.log_position,  # the leader knows of more, and is told of it again at once
+            append_position=effect.log_position,  # the log is recorded further: the agent sends that position to the leader at once
             notified_commit_position=effect.log_position,
             heartbeat_interval_ns=context.leader_heartbeat_interval_ns,
             heartbeat_timeout_ns=context.leader_heartbeat_timeout_ns,
