@@ -19,7 +19,8 @@ from aerowire.conformance.replay_outcome import ReplayOutcome
 from aerowire.conformance.runner import Runner
 from tests.conformance.injector import Fault, Match, inject, swallow
 
-# A starved machine may be late in its own way; the fault is found each time, by its words in one of these.
+# A starved machine may be late in its own way: the fault is found in one of these, by its words. Where the time is what the case looks at,
+# such a machine may also let a driver that does not wait look as if it did.
 ATTEMPTS = 3
 # Enough for every datagram of every case but the hundred equal requests of B08.
 EACH_MAX = 30
@@ -34,8 +35,9 @@ def check_found(driver: Peer, fault: Fault, seed: int) -> None:
         with pytest.MonkeyPatch.context() as patch:
             inject(patch, fault)
             result = run(driver, case, seed + attempt)
-        assert result.verdict is Verdict.FAIL, (fault.name, result.to_dict())
-        if fault.expected in result.expected and fault.actual in result.actual:
+        is_found = result.verdict is Verdict.FAIL
+        assert is_found or case.bound, (fault.name, result.to_dict())
+        if is_found and fault.expected in result.expected and fault.actual in result.actual:
             return
     raise AssertionError(f"expected {fault.expected!r} and {fault.actual!r} in the verdict, got {result.to_dict()}")
 
