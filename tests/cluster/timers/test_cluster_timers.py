@@ -97,6 +97,46 @@ def test_timers_whose_events_are_refused_are_due_again_when_the_term_ends(timers
     assert sorted(member.snapshot()) == [(1, 0), (2, 0)]
 
 
+def test_a_timer_that_is_cancelled_while_its_event_is_not_committed_stays_cancelled(timers: tuple[ClusterTimers, Log]) -> None:
+    member, log = timers
+    for correlation_id in (1, 2):
+        member.on_schedule_timer(correlation_id, 10)
+    expire(member, log, 20)
+    member.on_cancel_timer(2)
+    member.end_term(0)
+    assert member.snapshot() == ((1, 0),)
+
+
+def test_a_timer_that_is_cancelled_while_its_event_is_appended_stays_cancelled(timers: tuple[ClusterTimers, Log]) -> None:
+    member, _ = timers
+    member.on_schedule_timer(1, 10)
+    assert sum(member.poll(20) for _ in range(3)) == 1
+    member.on_cancel_timer(1)
+    member.on_append_refused()
+    member.end_term(0)
+    assert member.snapshot() == ()
+
+
+def test_a_timer_that_is_scheduled_again_while_its_event_is_not_committed_keeps_its_deadline(timers: tuple[ClusterTimers, Log]) -> None:
+    member, log = timers
+    member.on_schedule_timer(1, 10)
+    expire(member, log, 20)
+    member.on_schedule_timer(1, 500)
+    member.end_term(0)
+    assert member.snapshot() == ((1, 500),)
+
+
+def test_the_latest_event_of_a_timer_that_expires_again_comes_back(timers: tuple[ClusterTimers, Log]) -> None:
+    member, log = timers
+    member.on_schedule_timer(1, 10)
+    expire(member, log, 20)
+    member.on_schedule_timer(1, 30)
+    expire(member, log, 40)
+    member.on_commit_position(64)
+    member.end_term(64)
+    assert member.snapshot() == ((1, 0),)
+
+
 def test_a_follower_removes_timers_that_the_log_has(timers: tuple[ClusterTimers, Log]) -> None:
     member, _ = timers
     member.on_schedule_timer(1, 10)

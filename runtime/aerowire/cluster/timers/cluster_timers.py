@@ -20,26 +20,39 @@ TimerAppender = Callable[[int], bool]
 """
 
 
+class _Expiry:
+    """The event of a timer that a leader has taken for its log, and whether the service has cancelled or scheduled the timer since."""
+
+    __slots__ = ("correlation_id", "is_superseded", "position")
+
+    def __init__(self, correlation_id: int) -> None:
+        self.correlation_id = correlation_id
+        self.position = _NEVER
+        self.is_superseded = False
+
+
 class ClusterTimers:
     """Timers of all services. Changed by all methods but `snapshot` and `next_deadline`.
 
-    Invariant: `_appending` holds the timers whose events a leader appends, `_uncommitted` those whose events it has appended beyond the
-    commit, by their positions. `_expired_counts` holds those whose events the log had before the member's own service, which is behind, has
-    scheduled them.
+    Invariant: `_appending` holds the events that a leader appends, `_uncommitted` those that it has appended beyond the commit, by their
+    positions, and `_expiries` the latest of both for each timer that its service has not cancelled or scheduled since.
+    `_expired_counts` holds the timers whose events the log had before the member's own service, which is behind, has scheduled them.
     """
 
     def __init__(self, make: Callable[[TimerHandler], TimerService], append: TimerAppender) -> None:
         """`make(handler)` returns the timer service."""
         self._service = make(self._on_timer_event)
         self._append = append
-        self._appending: deque[int] = deque()
-        self._uncommitted: deque[tuple[int, int]] = deque()
+        self._appending: deque[_Expiry] = deque()
+        self._uncommitted: deque[_Expiry] = deque()
+        self._expiries: dict[int, _Expiry] = {}
         self._expired_counts: dict[int, int] = {}
 
     # Services
 
     def on_schedule_timer(self, correlation_id: int, deadline: int) -> None:
         """Schedule a timer, in place of one with the same correlation id; one whose event the log has already is over."""
+        self._supersede(correlation_id)
         count = self._expired_counts.pop(correlation_id, 0)
         if count == 0:
             self._service.schedule_timer(correlation_id, deadline)
@@ -47,7 +60,8 @@ class ClusterTimers:
             self._expired_counts[correlation_id] = count - 1
 
     def on_cancel_timer(self, correlation_id: int) -> None:
-        """Remove a timer, if there is one."""
+        """Remove a timer, if there is one; one whose event is not committed does not come back when the term ends."""
+        self._supersede(correlation_id)
         self._service.cancel_timer(correlation_id)
 
     # A leader
@@ -58,7 +72,9 @@ class ClusterTimers:
 
     def on_appended(self, position: int) -> None:
         """Note the position of the first event that has no result yet."""
-        self._uncommitted.append((position, self._appending.popleft()))
+        expiry = self._appending.popleft()
+        expiry.position = position
+        self._uncommitted.append(expiry)
 
     def on_append_refused(self) -> None:
         """Note that the first event without a result is not in the log: its timer is due at once when the term ends."""
@@ -74,15 +90,18 @@ class ClusterTimers:
 
     def on_commit_position(self, position: int) -> None:
         """Forget the timers whose events are committed."""
-        while self._uncommitted and self._uncommitted[0][0] <= position:
-            self._uncommitted.popleft()
+        while self._uncommitted and self._uncommitted[0].position <= position:
+            expiry = self._uncommitted.popleft()
+            if not expiry.is_superseded:
+                del self._expiries[expiry.correlation_id]
 
     def end_term(self, log_position: int) -> None:
         """Take back the timers whose events the log does not have: they are due at once. After all results of appends."""
-        for position, correlation_id in self._uncommitted:
-            if position > log_position:
-                self._service.schedule_timer(correlation_id, 0)
+        for expiry in self._uncommitted:
+            if expiry.position > log_position and not expiry.is_superseded:
+                self._service.schedule_timer(expiry.correlation_id, 0)
         self._uncommitted.clear()
+        self._expiries.clear()
 
     # The log
 
@@ -105,5 +124,12 @@ class ClusterTimers:
     def _on_timer_event(self, correlation_id: int) -> bool:
         is_taken = self._append(correlation_id)
         if is_taken:
-            self._appending.append(correlation_id)
+            expiry = self._expiries[correlation_id] = _Expiry(correlation_id)
+            self._appending.append(expiry)
         return is_taken
+
+    def _supersede(self, correlation_id: int) -> None:
+        """Let a timer whose event is not committed not be due again when the term ends. The official member lets it be due."""
+        expiry = self._expiries.pop(correlation_id, None)
+        if expiry is not None:
+            expiry.is_superseded = True
