@@ -59,6 +59,7 @@ FAULTS = (
     _replicated("timer-of-the-log-kept", rules=(model.TIMELY, *_WRONG_STATE)),
     _replicated("timer-of-a-late-service-again", rules=(model.TIMELY, *_WRONG_STATE)),
     _replicated("timer-in-vain-forgotten", rules=(model.TIMELY, *_WRONG_STATE)),
+    _replicated("cancelled-timer-comes-back", rules=(model.TIMELY, *_WRONG_STATE)),
     _replicated("timer-a-tick-early", rules=(model.TIMELY,)),
     _replicated("timers-out-of-order", rules=(model.TIMELY,)),
     _replicated("timers-not-loaded", rules=(model.TIMELY, *_WRONG_STATE)),

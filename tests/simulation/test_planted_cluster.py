@@ -23,7 +23,7 @@ def test_fault_is_found(fault: Planted, tmp_path: Path) -> None:
 
 def test_there_is_a_patch_of_each_fault() -> None:
     assert {fault.patch for fault in FAULTS} == set(PLANTED.glob("cluster--*.patch"))
-    assert len(FAULTS) == 43
+    assert len(FAULTS) == 44
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
