@@ -253,7 +253,7 @@ class Member:
         """Roll back what was not committed, and leave the clients until a leader is known."""
         self._ingress.close()
         self._sessions.end_leading()
-        self._actions.end_term()
+        self._actions.end_term(log_position)
         self.core.set_counter(CounterType.CLUSTER_CONTROL_TOGGLE, ClusterControlToggle.INACTIVE)
         self.core.raise_counter(CounterType.CLUSTER_COMMIT_POSITION, log_position)
         state = self.replicated.end_term(log_position)

@@ -98,9 +98,18 @@ class MemberActions:
         if self._termination is None:
             self._termination_position = NULL_POSITION
 
-    def end_term(self) -> None:
-        """Forget what the leader was about to do: it leads no more, and each of its appends has its result."""
+    def end_term(self, log_position: int) -> None:
+        """Forget what the leader was about to do: it leads no more, and each of its appends has its result.
+
+        A shutdown that the log does not have has not begun. Services know of an abort, and would wait for a position that may never come.
+        """
         self._is_aborting = self.is_appending = False
+        if self._termination is None or log_position >= self._termination_position:
+            return
+        if self._member.state is ConsensusModuleState.TERMINATING:
+            why = f"the log of the term ended at {log_position}, before the abort at {self._termination_position}"
+            self._member.end(why, is_expected=False)
+        self._termination, self._termination_position = None, NULL_POSITION
 
     def close(self) -> None:
         """Give up what is under way."""
