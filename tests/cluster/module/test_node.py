@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,31 @@ def test_clients_timers_and_services_are_served_over_a_shutdown_with_a_snapshot(
     node.toggle(ClusterControlToggle.ABORT)
     node.until(lambda: node.module.has_ended)
     assert node.errors == []
+
+
+def test_each_cycle_tells_its_time_and_goes_on_where_the_application_fails(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    def consume(time: int) -> None:
+        told.append(time)
+        if len(told) == 3:
+            raise ValueError("no more room for times")
+
+    before = time.time_ns()
+    node = Node(tmp_path, cluster_time_consumer=consume, clock="nanoseconds")
+    try:
+        client = node.connect()
+        node.echo(client, "hello")
+        client.close()
+        node.until(lambda: len(told) > 10)
+        assert told == sorted(told)
+        assert before <= told[0] <= told[-1] <= time.time_ns()
+        assert sum("no more room for times" in error for error in node.errors) == 1
+    finally:
+        node.stop()
+    count = len(told)
+    assert node.module.has_ended
+    assert len(told) == count
 
 
 def test_a_member_ends_with_its_service(node: Node) -> None:

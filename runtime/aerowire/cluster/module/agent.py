@@ -89,21 +89,25 @@ class ConsensusModuleAgent(Agent):
         if self._is_closed:
             return 0
         self._duty_cycle.measure(now_ns)
+        time = self.core.cluster_clock.time()
         try:
             work = self._serve(epoch_ms)
             work += self.core.log_agent.poll()
             work += self._service_adapter.poll()
             if self._recovery is not None:
-                return work + self._recover(self._recovery, now_ns)
-            work += self._consensus_adapter.poll()
-            work += self._take_part(now_ns)
+                work += self._recover(self._recovery, now_ns)
+            else:
+                work += self._consensus_adapter.poll()
+                work += self._take_part(now_ns)
         except (AerowireError, OSError) as error:
             self.core.errors.record(error)
             self.member.end(str(error), is_expected=False)
             work = 1
         if self.member.has_ended:
             self.close()
-            self._run_termination_hook()
+            self._call(self.core.context.termination_hook)
+        else:
+            self._call(self.core.context.cluster_time_consumer, time)
         if work:
             self._sleeper.start_over()
         return work
@@ -251,10 +255,10 @@ class ConsensusModuleAgent(Agent):
         except AerowireError as error:
             self.core.errors.record(error)
 
-    def _run_termination_hook(self) -> None:
-        hook = self.core.context.termination_hook
-        if hook is not None:
+    def _call(self, function: Callable[..., object] | None, *given: int) -> None:
+        """Call a function of the application, if there is one."""
+        if function is not None:
             try:
-                hook()
-            except Exception as error:  # of the application, which may raise anything
+                function(*given)
+            except Exception as error:  # an application may raise anything
                 self.core.errors.record(error)

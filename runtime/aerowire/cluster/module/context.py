@@ -109,6 +109,7 @@ class ConsensusModuleContext:
         media_driver_invoker: Invoker | None = None,
         thread_factory: ThreadFactory | None = None,
         termination_hook: Callable[[], object] | None = None,
+        cluster_time_consumer: Callable[[int], object] | None = None,
         app_version: int = DEFAULT_APP_VERSION,
         app_version_validator: AppVersionValidator = has_same_major_version,
         properties: Mapping[str, str] | None = None,
@@ -120,13 +121,18 @@ class ConsensusModuleContext:
         With `use_agent_invoker` the caller runs the consensus module, which runs the `media_driver_invoker` too if there is one.
         `authenticator`, `authorisation` and `extension` (a ConsensusModuleExtension, in place of services, so with `service_count` 0) are
         used in place of those that options name. `thread_factory(target, name)` returns a thread, not started, of a consensus module that
-        has some. `termination_hook` is called once it has ended by itself. `app_version` is
-        that of the services; `app_version_validator` decides, of it and another one, whether the log of one is understood by the other.
+        has some. `termination_hook` is called once it has ended by itself, `cluster_time_consumer` after each cycle of the agent, with the
+        time in the cluster's unit at which that began. `app_version` is that of the services; `app_version_validator` decides, of it and
+        another one, whether the log of one is understood by the other.
         """
         if aeron_dir is not None and not isinstance(aeron_dir, str | os.PathLike):
             raise arguments.wrong_type("aeron_dir", aeron_dir, "a path as text or os.PathLike", "aeron_dir")
         arguments.instance("archive", archive, ArchiveClientContext, "an ArchiveClientContext")
-        for name, function in (("thread_factory", thread_factory), ("termination_hook", termination_hook)):
+        for name, function in (
+            ("thread_factory", thread_factory),
+            ("termination_hook", termination_hook),
+            ("cluster_time_consumer", cluster_time_consumer),
+        ):
             arguments.function(name, function)
         arguments.function("app_version_validator", app_version_validator)
         self.properties = {} if properties is None else dict(properties)
@@ -135,6 +141,7 @@ class ConsensusModuleContext:
         self.media_driver_invoker = media_driver_invoker
         self.thread_factory = thread_factory
         self.termination_hook = termination_hook
+        self.cluster_time_consumer = cluster_time_consumer
         self.app_version = app_version
         self.app_version_validator = app_version_validator
         self._archive = archive
