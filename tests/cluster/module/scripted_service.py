@@ -101,7 +101,8 @@ class ScriptedService:
                 self._acks.append((join.log_position, -1))
             return
         self._log.bounded_poll(self._log_assembler, self.commit_position, 10)
-        ends = [join.max_log_position, *(word.log_position for word in self._words[:1] if isinstance(word, JoinLog))]
+        told = (JoinLog, ServiceTerminationPosition)  # of where to stop reading
+        ends = [join.max_log_position, *(word.log_position for word in self._words[:1] if isinstance(word, told))]
         if self._log.is_closed or self._log.is_end_of_stream or self._log.position >= min(ends):
             self._log.subscription.close()
             self._join = self._log = None

@@ -1,6 +1,8 @@
-"""Leaders that lose their term before the end of the cluster, which they have told, is committed."""
+"""Ends of a cluster that do not come about: a leader loses its term before they are committed, a service dies before it comes there."""
 
 from __future__ import annotations
+
+import pytest
 
 from aerowire.codecs.flyweights.cnc import ClusterControlToggle, ConsensusModuleState
 from aerowire.codecs.tables.counters import CounterType
@@ -71,3 +73,21 @@ def test_a_shutdown_that_the_log_does_not_have_has_not_begun() -> None:
         assert [state(member) for member in members] == [ConsensusModuleState.ACTIVE] * 3
         for member in members:
             member.kill()
+
+
+@pytest.mark.parametrize("of_leader", [True, False])
+def test_a_member_ends_whose_service_dies_before_it_comes_to_its_end(of_leader: bool) -> None:
+    with SimulatedWorld(seed=7) as world:
+        members = new_members(world, 2)
+        leader = run_until_elected(world, members)
+        end = append(world, leader)
+        assert world.run(SECOND, until=lambda: have_read(members, end)), members
+        (member,) = (member for member in members if (member is leader) == of_leader)
+        member.service = None  # the driver misses its client after a while
+        toggle(leader, ClusterControlToggle.ABORT)
+        assert world.run(SECOND, until=lambda: state(member) is ConsensusModuleState.TERMINATING), member
+        assert world.run(30 * SECOND, until=lambda: all(other.module is not None and other.module.has_ended for other in members)), members
+        assert "services (0,) closed before they came to their end" in repr(member)
+        for other in members:
+            assert ("unexpected termination" in repr(other)) == (other is member)
+            other.kill()

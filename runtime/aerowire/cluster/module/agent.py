@@ -93,7 +93,10 @@ class ConsensusModuleAgent(Agent):
         try:
             work = self._serve(epoch_ms)
             work += self.core.log_agent.poll()
-            work += self._service_adapter.poll()
+            heard = self._service_adapter.poll()
+            if not heard:
+                self.member.on_services_heard()
+            work += heard
             if self._recovery is not None:
                 work += self._recover(self._recovery, now_ns)
             else:

@@ -110,7 +110,7 @@ class Member:
         core = self.core
         self.machine, self.log_publisher, self.leader_log, self.consumption = machine, log_publisher, leader_log, consumption
         self.consensus_publisher, self._give = consensus_publisher, give
-        self.services.client_ids = frozenset(recovered.client_ids)
+        self.services.client_ids = recovered.client_ids
         self._counter_handler = core.aeron.add_unavailable_counter_handler(self._on_unavailable_counter)
         core.set_counter(CounterType.CLUSTER_COMMIT_POSITION, recovered.facts.log_position)
         # Of what is replayed: actions of the snapshot's term are behind it, before the log tells of a later one.
@@ -407,11 +407,14 @@ class Member:
         return of_term or machine.member_states
 
     def _on_unavailable_counter(self, _counters: CountersReader, registration_id: int, _counter_id: int) -> None:
-        if registration_id in self.services.client_ids and self.state not in {
-            ConsensusModuleState.TERMINATING,
-            ConsensusModuleState.QUITTING,
-        }:
+        is_of_service = self.services.note_gone(registration_id)
+        if is_of_service and self.state not in {ConsensusModuleState.TERMINATING, ConsensusModuleState.QUITTING}:
             self.end("Aeron client in service closed unexpectedly", is_expected=False)
+
+    def on_services_heard(self) -> None:
+        """End where all that services have said is read, and one has gone without the acknowledgement of its end."""
+        if self._actions.is_awaiting_services and self.services.missing:
+            self.end(f"services {self.services.missing} closed before they came to their end", is_expected=False)
 
     # Messages of others
 

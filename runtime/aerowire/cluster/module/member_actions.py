@@ -64,6 +64,7 @@ class MemberActions:
         self._termination: ClusterTermination | None = None
         self._termination_position = NULL_POSITION
         self._termination_term_id = NULL_POSITION
+        self._have_services_ended = False
 
     # The cycle
 
@@ -362,8 +363,14 @@ class MemberActions:
         self._terminate_services()
         return 1
 
+    @property
+    def is_awaiting_services(self) -> bool:
+        """Whether services were told where to end, and have not come there."""
+        return self._member.state is ConsensusModuleState.TERMINATING and not self._have_services_ended
+
     def _on_services_terminated(self, log_position: int) -> None:
         core, member = self._core, self._member
+        self._have_services_ended = True
         if self._termination is not None and member.role is ClusterRole.LEADER:
             self._termination.on_services_terminated()  # the leader ends in a tick
             return

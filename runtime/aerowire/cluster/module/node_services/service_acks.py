@@ -116,6 +116,10 @@ class ServiceAcks:
         self.settle()
         return round_
 
+    def has_acknowledged(self, service_id: int) -> bool:
+        """Whether a service has sent the acknowledgement of the next round."""
+        return bool(self._queues[service_id])
+
     @property
     def is_round_complete(self) -> bool:
         """Whether each service has sent the acknowledgement of the next round; so it is without services."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ServiceControl:
-    """Has services join logs and end. Changed by all methods; `acks` holds their acknowledgements."""
+    """Has services join logs and end. Changed by all methods; `acks` has their acknowledgements, `client_ids` their clients, by service."""
 
     def __init__(self, core: ModuleCore, proxy: ServiceProxy, acks: ServiceAcks) -> None:
         """Start with services that have not recovered yet."""
@@ -22,7 +22,8 @@ class ServiceControl:
         self._terminations: list[tuple[int, bool]] = []
         self.proxy = proxy
         self.acks = acks
-        self.client_ids: frozenset[int] = frozenset()
+        self.client_ids: tuple[int, ...] = ()
+        self._gone: set[int] = set()
 
     def poll(self) -> int:
         """Send what found no room before."""
@@ -75,6 +76,17 @@ class ServiceControl:
         if self.acks.service_count:
             self._terminations.append((log_position, is_ack_required))
             self.poll()
+
+    def note_gone(self, client_id: int) -> bool:
+        """Note that a client has gone; return whether it is that of a service."""
+        gone = {service_id for service_id, its_client_id in enumerate(self.client_ids) if its_client_id == client_id}
+        self._gone |= gone
+        return bool(gone)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The services that have gone, and have left no acknowledgement of the next round."""
+        return tuple(service_id for service_id in sorted(self._gone) if not self.acks.has_acknowledged(service_id))
 
     def close(self) -> None:
         """Close the publication."""
