@@ -51,6 +51,7 @@ from tests.soak.archives import held_lock as archive_held_lock
 from tests.soak.archives import hostile as archive_hostile
 from tests.soak.archives import kill9 as archive_kill9
 from tests.soak.bars import Bar
+from tests.soak.clusters import held_lock as cluster_held_lock
 from tests.soak.clusters import hostile as cluster_hostile
 from tests.soak.clusters import kills as cluster_kills
 
@@ -88,6 +89,7 @@ BARS: dict[str, Bar] = {
     "archive-hostile": archive_hostile.parts,
     "archive-held-lock": archive_held_lock.parts,
     "archive-kill9": archive_kill9.parts,
+    "cluster-held-lock": cluster_held_lock.parts,
     "cluster-hostile": cluster_hostile.parts,
     "cluster-kills": cluster_kills.parts,
     "leader-kills": cluster_kills.leader_parts,
