@@ -7,7 +7,7 @@ import ctypes
 import os
 from collections.abc import Callable
 
-from tests.soak.footprint import anonymous_bytes
+from tests.soak.transport.footprint import anonymous_bytes
 
 _allocated: Callable[[], int] | None = None
 with contextlib.suppress(AttributeError):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.catalogue import TARGETS
-from tests.soak.fuzz_planted import PATCHES, target_of
+from tests.soak.fuzzing.fuzz_planted import PATCHES, target_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT_MIN = 20

@@ -12,7 +12,7 @@ import pytest
 from tests.fuzz.catalogue import TARGETS, make_target
 from tests.fuzz.engine import Engine
 from tests.fuzz.worker import CORPUS, EXIT_FINDING, LIFETIME, StateFile, minimise_before, read_state
-from tests.soak.fuzz_native import PARTS
+from tests.soak.fuzzing.fuzz_native import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTATIONS = 300

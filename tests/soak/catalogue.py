@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from tests.soak import (
-    archive_catalog,
-    conformance,
+from tests.soak import conformance, interop_lossy, planted_faults, replay
+from tests.soak.archives import catalog as archive_catalog
+from tests.soak.archives import held_lock as archive_held_lock
+from tests.soak.archives import hostile as archive_hostile
+from tests.soak.archives import kill9 as archive_kill9
+from tests.soak.bars import Bar
+from tests.soak.captures import damage as pcap_damage
+from tests.soak.captures import exact as pcap_exact
+from tests.soak.captures import memory as pcap_memory
+from tests.soak.captures import splits as pcap_splits
+from tests.soak.captures import streaming as pcap_streaming
+from tests.soak.clusters import held_lock as cluster_held_lock
+from tests.soak.clusters import hostile as cluster_hostile
+from tests.soak.clusters import kills as cluster_kills
+from tests.soak.fuzzing import fuzz, fuzz_datagrams, fuzz_native, fuzz_planted, hostile_scenes
+from tests.soak.sbe import damage as sbe_damage
+from tests.soak.sbe import mutations as sbe_mutations
+from tests.soak.sbe import native as sbe_native
+from tests.soak.sbe import official as sbe_official
+from tests.soak.sbe import schemas as sbe_schemas
+from tests.soak.sbe import verdicts as sbe_verdicts
+from tests.soak.spec import change as spec_change
+from tests.soak.transport import (
     deaths,
     flow_control,
     footprint,
-    fuzz,
-    fuzz_datagrams,
-    fuzz_native,
-    fuzz_planted,
-    hostile_scenes,
-    interop_lossy,
     kill9,
     lent_ends,
     many,
@@ -21,39 +35,20 @@ from tests.soak import (
     million_lossy,
     nak_amplification,
     pauses,
-    pcap_damage,
-    pcap_exact,
-    pcap_memory,
-    pcap_splits,
-    pcap_streaming,
+    setup_flood,
+    speed,
+)
+from tests.soak.worlds import (
     planted_archive,
     planted_cluster,
-    planted_faults,
     planted_transport,
-    replay,
     same_world,
-    sbe_damage,
-    sbe_mutations,
-    sbe_native,
-    sbe_official,
-    sbe_schemas,
-    sbe_verdicts,
     seeds,
-    setup_flood,
     simulated_archive,
     simulated_cluster,
     simulated_disk,
     simulated_machines,
-    spec_change,
-    speed,
 )
-from tests.soak.archives import held_lock as archive_held_lock
-from tests.soak.archives import hostile as archive_hostile
-from tests.soak.archives import kill9 as archive_kill9
-from tests.soak.bars import Bar
-from tests.soak.clusters import held_lock as cluster_held_lock
-from tests.soak.clusters import hostile as cluster_hostile
-from tests.soak.clusters import kills as cluster_kills
 
 BARS: dict[str, Bar] = {
     "million-lossy": million_lossy.parts,

@@ -37,7 +37,7 @@ SOURCES = (
     "tests/conformance",
     "tests/interop",
     "tests/simulation",
-    "tests/cluster/consensus",
+    "tests/cluster",
 )
 
 

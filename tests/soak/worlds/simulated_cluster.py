@@ -9,7 +9,7 @@ from functools import partial
 
 from aerowire.simulation.scenarios.catalogue import CLUSTER_SCENARIOS
 from tests.soak.bars import Part, Size
-from tests.soak.seeds import ROOT, run_many
+from tests.soak.worlds.seeds import ROOT, run_many
 
 LEDGER = ROOT / "soak" / "clusters.jsonl"
 SEEDS = {"clusters": 5_000, "sessions": 1_000}

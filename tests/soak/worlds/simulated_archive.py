@@ -10,7 +10,7 @@ from functools import partial
 
 from aerowire.simulation.scenarios.catalogue import ARCHIVE_SCENARIOS
 from tests.soak.bars import Part, Size
-from tests.soak.seeds import ROOT, run_few, run_many
+from tests.soak.worlds.seeds import ROOT, run_few, run_many
 
 LEDGER = ROOT / "soak" / "archives.jsonl"
 SEEDS = {"archives": 3_000, "segments": 1_000, "copies": 500}

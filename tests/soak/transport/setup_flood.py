@@ -26,7 +26,7 @@ from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.system.hiccups import HiccupSampler
 from tests.soak.bars import Part, Size
-from tests.soak.footprint import anonymous_bytes
+from tests.soak.transport.footprint import anonymous_bytes
 from tests.support.processes import Process, free_port, open_workshop, wait_for_driver
 from tests.support.waiting import wait_until
 
@@ -69,7 +69,7 @@ def run(size: Size, mode: str, seed: int, scratch: Path) -> str:
             long_cycles = counters.value(SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED)
             with hiccups_meanwhile() as hiccups:
                 arguments = [endpoint.partition(":")[2], str(FLOODED), str(SETUPS[size]), str(seed)]
-                attacker = workshop.start("attacker", [sys.executable, "-m", "tests.soak.setup_flood", *arguments])
+                attacker = workshop.start("attacker", [sys.executable, "-m", "tests.soak.transport.setup_flood", *arguments])
                 connects = [*bystanders(client, endpoint, attacker)]
                 peak = len(flooded.images)
             refused = counters.value(min(OWN_COUNTERS)) + counters.value(SystemCounter.CONDUCTOR_PROXY_FAILS)

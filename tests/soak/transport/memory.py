@@ -15,7 +15,7 @@ from aerowire.codecs.tables.options import OPTIONS
 from aerowire.ipc.cnc import CncFile
 from aerowire.tools.measure.measure import BATCH, READY, SINGLE, Plan
 from tests.soak.bars import Part, Size
-from tests.soak.footprint import anonymous_bytes
+from tests.soak.transport.footprint import anonymous_bytes
 from tests.support.processes import Process, free_port, open_workshop, wait_for_driver
 from tests.support.waiting import wait_until
 

@@ -26,7 +26,7 @@ from tests.support.capture_hostile import mix
 from tests.support.frame_sums import KINDS, OTHERS, Key
 from tests.support.tshark import REASON, joined
 
-CAPTURES = Path(__file__).parents[1] / "data" / "captures"
+CAPTURES = Path(__file__).parents[2] / "data" / "captures"
 PACKETS = {Size.FULL: 2_000_000, Size.SMALL: 20_000}
 HOSTILE = {Size.FULL: (100_000, 200_000), Size.SMALL: (5_000, 10_000)}  # packets of Aeron, and of others
 SEED = 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.tools.simulate.ledger import FAILED, PASSED, Entry, Ledger
-from tests.soak.keep_ledger import entries_of_run
+from tests.soak.worlds.keep_ledger import entries_of_run
 
 ENTRY = Entry("one", 0, "1+a", PASSED, 10, 1.0, 2, 3, "00")
 COUNTS = {"one": 2, "two": 1}

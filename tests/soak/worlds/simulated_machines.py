@@ -1,7 +1,7 @@
 """Random worlds of consensus machines alone: Raft's rules hold in a million of them.
 
 At full size the outcome of each block of seeds is kept in soak/machines.jsonl, so that an interrupted part goes on where it was.
-`python -m tests.soak.simulated_machines COUNT` runs that many seeds without a ledger.
+`python -m tests.soak.worlds.simulated_machines COUNT` runs that many seeds without a ledger.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.cluster.consensus.checkers import ViolationError
 from tests.cluster.consensus.random_world import RandomWorld
 from tests.soak.bars import Part, Size
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LEDGER = ROOT / "soak" / "machines.jsonl"
 NAME = "machines"
 SEEDS_OF_BLOCK = 1_000

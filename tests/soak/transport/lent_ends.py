@@ -28,7 +28,7 @@ from aerowire.driver import Context, MediaDriver
 from aerowire.system.clock import SystemClock
 from tests.conftest import SANITIZE_VARIABLE
 from tests.soak.bars import Part, Size
-from tests.soak.footprint import anonymous_bytes
+from tests.soak.transport.footprint import anonymous_bytes
 from tests.support.native_modules import compiled
 from tests.support.processes import ROOT, open_workshop, wait_for_driver
 from tests.support.waiting import wait_until

@@ -14,8 +14,8 @@ from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.ipc.cnc import CncFile
 from tests.soak.bars import Part, Size
-from tests.soak.footprint import processor_seconds
 from tests.soak.scene import channel_of
+from tests.soak.transport.footprint import processor_seconds
 from tests.support.processes import Process, Workshop, open_workshop, wait_for_driver
 
 STREAMS = {Size.FULL: 1000, Size.SMALL: 50}

@@ -1,4 +1,4 @@
-"""Keep the ledger of a whole run of simulated worlds in the repository: python -m tests.soak.keep_ledger [--partial] BAR.
+"""Keep the ledger of a whole run of simulated worlds in the repository: python -m tests.soak.worlds.keep_ledger [--partial] BAR.
 
 Takes the entries that the bar has made with the code as it is, which has to be that of a commit, and refuses where a seed is missing or has
 failed: then the bar has to be run first, and goes on where it was. A partial ledger may lack seeds, and says how many.
@@ -16,7 +16,7 @@ from pathlib import Path
 from aerowire.simulation.scenarios.catalogue import SCENARIOS
 from aerowire.tools.simulate.code_version import code_version
 from aerowire.tools.simulate.ledger import PASSED, Entry, Ledger
-from tests.soak import seeds, simulated_archive, simulated_cluster, simulated_machines
+from tests.soak.worlds import seeds, simulated_archive, simulated_cluster, simulated_machines
 
 HERE = Path(__file__).parent
 # Bar -> what it writes, what is kept, and how many seeds each of its scenarios has.

@@ -54,7 +54,7 @@ def changed_accessors(tree: Path) -> list[str]:
 
 def probe(tree: Path, *arguments: str) -> dict[str, Any]:
     """Run the probe with the packages of `tree` and return what it found."""
-    found = json.loads(execute(tree, "-m", "tests.soak.spec_probe", *arguments))
+    found = json.loads(execute(tree, "-m", "tests.soak.spec.probe", *arguments))
     assert isinstance(found, dict)
     return found
 
@@ -70,7 +70,7 @@ def run(size: Size, scratch: Path) -> str:
     if size is Size.FULL:
         built = execute(tree, "hatch_build.py") or "every stale module compiled"
     else:
-        built = execute(tree, "-m", "tests.soak.spec_rebuild", str(compiler.FOLDER), *changed_accessors(tree)).strip()
+        built = execute(tree, "-m", "tests.soak.spec.rebuild", str(compiler.FOLDER), *changed_accessors(tree)).strip()
     after = probe(tree, "drive", str(scratch / "after.pcapng"))
 
     # The driver follows: its default and its label.

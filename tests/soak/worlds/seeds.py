@@ -1,7 +1,7 @@
 """Seeds of all scenarios of the simulated world: no rule is broken, and each twentieth seed makes the same world twice.
 
-At full size outcomes are kept in soak/seeds.jsonl, so that an interrupted part goes on where it was. tests/soak/seeds.jsonl is the ledger
-of the last whole run, with the version of the code that it was made with.
+At full size outcomes are kept in soak/seeds.jsonl, so that an interrupted part goes on where it was. seeds.jsonl beside this file is the
+ledger of the last whole run, with the version of the code that it was made with.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aerowire.tools.simulate.ledger import PASSED
 from aerowire.tools.simulate.seeds import run_seed
 from tests.soak.bars import Part, Size
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LEDGER = ROOT / "soak" / "seeds.jsonl"
 SEEDS = 600  # of each scenario
 SEEDS_OF_PART = 100

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.interop.sbe.agreement import Drawn
 from tests.interop.sbe.ours import COMPILED_KINDS, KINDS, generated
 from tests.soak.bars import Part, Size
-from tests.soak.sbe_damage import check
+from tests.soak.sbe.damage import check
 
 # Each schema is compiled, which takes some seconds; other schemas than those of the bar on damage.
 SCHEMAS = {Size.FULL: 12, Size.SMALL: 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.simulation.planted_cluster import FAULTS, find, plant
 from tests.soak.bars import Part, Size
-from tests.soak.planted_transport import parts_of
+from tests.soak.worlds.planted_transport import parts_of
 
 
 def parts(size: Size) -> list[Part]:

@@ -22,8 +22,8 @@ from aerowire.client import Aeron
 from aerowire.codecs.tables.errors import ErrorCode
 from tests.interop.scenarios import order
 from tests.soak.bars import Part, Size
-from tests.soak.kill9 import LATE_S, NOTICE_S, VICTIMS, KillScene
 from tests.soak.scene import START_S, STREAM
+from tests.soak.transport.kill9 import LATE_S, NOTICE_S, VICTIMS, KillScene
 from tests.support import small_disk
 from tests.support.processes import Workshop, free_port, open_workshop
 
@@ -166,7 +166,7 @@ def run(name: str, rounds: int, seed: int, scratch: Path) -> str:
         return f"not run: {reason}"
     memory = scratch / "memory"
     memory.mkdir()
-    command = [sys.executable, "-m", "tests.soak.deaths", name, str(rounds), str(seed), str(scratch), str(memory)]
+    command = [sys.executable, "-m", "tests.soak.transport.deaths", name, str(rounds), str(seed), str(scratch), str(memory)]
     done = subprocess.run(small_disk.within(memory, MEMORY, command), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()

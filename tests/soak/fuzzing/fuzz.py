@@ -10,7 +10,7 @@ from aerowire.conformance.harness.cnc import CncFile
 from aerowire.conformance.peers.base import Peer, started
 from aerowire.conformance.peers.drivers import AerowirePeer, short_timers
 from tests.soak.bars import Part, Size
-from tests.soak.footprint import anonymous_bytes
+from tests.soak.transport.footprint import anonymous_bytes
 
 # Datagrams of a part, and how many parts there are, each with a driver and a seed of its own.
 COUNT = {Size.FULL: 100_000, Size.SMALL: 1_000}

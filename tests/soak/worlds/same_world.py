@@ -16,7 +16,7 @@ from typing import Any
 from aerowire.simulation.scenarios.catalogue import SCENARIOS
 from tests.soak.bars import Part, Size
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FIRST_SEED = 200_000
 SEEDS = {Size.FULL: 200, Size.SMALL: 2}
 NAMES = {Size.FULL: tuple(SCENARIOS), Size.SMALL: ("rough",)}

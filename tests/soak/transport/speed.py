@@ -18,7 +18,7 @@ from typing import Any
 from tests.soak.bars import Part, Size
 from tests.support.processes import free_port
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 RUNS = {Size.FULL: 5, Size.SMALL: 1}
 # Beside other work a round trip of processes that spin may take three turns of the scheduler, and as much processor time.
 ROUND_TRIPS = {Size.FULL: 200_000, Size.SMALL: 1_000}

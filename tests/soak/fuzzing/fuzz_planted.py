@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.soak.bars import Part, Size
 from tests.soak.sanitized import run_sanitized
 
-PLANTED = Path(__file__).resolve().parents[1] / "fuzz" / "planted"
+PLANTED = Path(__file__).resolve().parents[2] / "fuzz" / "planted"
 PATCHES = sorted(PLANTED.glob("*.patch"))
 SEED = 1801
 LIMIT_S = 600
