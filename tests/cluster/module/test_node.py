@@ -71,9 +71,9 @@ def test_each_cycle_tells_its_time_and_goes_on_where_the_application_fails(tmp_p
         client = node.connect()
         node.echo(client, "hello")
         client.close()
-        node.until(lambda: len(told) > 10)
+        node.until(lambda: len(told) > 10 and told[-1] > node.service.last_message_at)
         assert told == sorted(told)
-        assert told[0] < node.service.last_message_at < told[-1]
+        assert told[0] < node.service.last_message_at
         assert sum("no more room for times" in error for error in node.errors) == 1
     finally:
         node.stop()
