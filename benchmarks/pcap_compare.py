@@ -32,7 +32,7 @@ from typing import Any
 
 from aerowire.pcap import Capture
 from aerowire.pcap.analysis.summary import summarise, summarise_with_spark
-from tests.support.capture_corpus import Corpus, build
+from tests.support.captures.corpus import Corpus, build
 
 RUNS = 3
 WARM_UPS, JAVA_WARM_UPS = 1, 3

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import hatch_build
-from tests.support import spark_start
+from tests.support.spark import start as spark_start
 
 SEED_VARIABLE = "AEROWIRE_SEED"
 SANITIZE_VARIABLE = "AEROWIRE_SANITIZE"  # how the modules under test were built (make tsan)

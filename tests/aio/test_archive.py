@@ -23,7 +23,7 @@ from aerowire.base.errors import (
 from aerowire.codecs.flyweights.archive.messages import recording_signal_event
 from aerowire.driver import MediaDriver
 from tests.support.live_host import LiveHost
-from tests.support.scripted_archive import ARCHIVE_ID, SESSION_ID, ScriptedArchive, error, ok
+from tests.support.scripted.archive import ARCHIVE_ID, SESSION_ID, ScriptedArchive, error, ok
 
 InLoop = Callable[[Coroutine[Any, Any, Any]], Any]
 CHANNEL = "aeron:ipc?alias=archive-in-loop"

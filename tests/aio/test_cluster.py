@@ -17,7 +17,7 @@ from aerowire.codecs.flyweights.cluster.enums import AdminRequestType, AdminResp
 from aerowire.codecs.flyweights.cluster.messages.admin_response import AdminResponse
 from aerowire.driver import MediaDriver
 from tests.support.live_host import LiveHost
-from tests.support.scripted_cluster import SESSION_ID, ScriptedMember, closed, message, new_leader
+from tests.support.scripted.cluster import SESSION_ID, ScriptedMember, closed, message, new_leader
 from tests.support.waiting import wait_until
 
 InLoop = Callable[[Coroutine[Any, Any, Any]], Any]

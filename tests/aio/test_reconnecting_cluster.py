@@ -15,7 +15,7 @@ from aerowire.cluster import InDoubt
 from aerowire.codecs.flyweights.cluster.enums import EventCode
 from aerowire.driver import MediaDriver
 from tests.support.live_host import LiveHost
-from tests.support.scripted_cluster import SESSION_ID, TERM_ID, ScriptedMember, message, session_event
+from tests.support.scripted.cluster import SESSION_ID, TERM_ID, ScriptedMember, message, session_event
 
 InLoop = Callable[[Coroutine[Any, Any, Any]], Any]
 INGRESS, EGRESS = "aeron:ipc?alias=reconnecting-ingress", "aeron:ipc?alias=reconnecting-egress"

@@ -17,7 +17,7 @@ from aerowire.conformance.codecs.messages import SCHEMAS
 from aerowire.conformance.codecs.targets import MESSAGES, STRUCTS, TARGETS, check, check_all, load_vectors
 from aerowire.conformance.codecs.vectors import Vector
 from aerowire.conformance.main import main
-from tests.support.tshark import needs_tshark
+from tests.support.captures.tshark import needs_tshark
 
 
 def structs_of(module: ModuleType) -> set[str]:

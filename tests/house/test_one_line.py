@@ -24,7 +24,7 @@ from aerowire.memory.region import Region
 from aerowire.system.ports import Ports
 from aerowire.tools.dispatch import _OWN
 from aerowire.tools.main import main
-from tests.support.recordings import RecordingWriter, write_catalog
+from tests.support.archives.recordings import RecordingWriter, write_catalog
 
 # A line break, escape sequences of seven and of eight bits, a mark that turns the direction of writing, and a mark-up of rich.
 HOSTILE = "x\nFORGED 99\r\x1b[2J\x9b2J\x85FORGED\u202e\u2028FORGED[red]"

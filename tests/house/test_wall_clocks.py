@@ -28,7 +28,7 @@ EXCEPTIONS = {
     "fuzz/runner.py": "a campaign lasts as long as it is told to",
     "fuzz/worker.py": "a campaign lasts as long as it is told to",
     "support/compiler.py": "forgets what a month has not used",
-    "support/hostile_wire.py": "paces datagrams to a real driver",
+    "support/hostile/wire.py": "paces datagrams to a real driver",
     "support/peers": "programs in processes of their own",
     "support/processes.py": "bounds what is read from child processes; gives ports away",
     "support/terminal.py": "bounds what is read from a terminal",

@@ -20,7 +20,7 @@ from tests.interop.cluster.service_nodes import ServiceNode
 from tests.interop.harness import WORK, Bench, Driver, Java, locked_work
 from tests.interop.scenarios import Scenario
 from tests.support.processes import LIMIT_S, free_port, open_workshop, wait_for_driver
-from tests.support.spark_start import QUIET
+from tests.support.spark.start import QUIET
 
 MESSAGES = 100
 

@@ -13,7 +13,7 @@ from aerowire.simulation.disk.simulated_files import SimulatedFiles
 from aerowire.simulation.host import ARCHIVE_DIR
 from aerowire.simulation.world import SimulatedWorld
 from tests.simulation.test_archives import DRIVER, MESSAGES, started
-from tests.support.simulated_archive_client import IPC, SECOND, STREAM, ArchiveClient
+from tests.support.archives.simulated_client import IPC, SECOND, STREAM, ArchiveClient
 
 MEBIBYTE = 1 << 20
 LONG = [b"%06d" % number * 200 for number in range(1_500)]

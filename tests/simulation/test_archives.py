@@ -14,7 +14,7 @@ from aerowire.simulation.archives import SimulatedArchive
 from aerowire.simulation.disk.disk_faults import DiskFaults
 from aerowire.simulation.host import ARCHIVE_DIR, SimulatedHost
 from aerowire.simulation.world import SimulatedWorld
-from tests.support.simulated_archive_client import IPC, MS, SECOND, STREAM, ArchiveClient
+from tests.support.archives.simulated_client import IPC, MS, SECOND, STREAM, ArchiveClient
 
 OPTIONS: dict[str, Any] = {"segment_file_length": "64k", "low_storage_space_threshold": 0}
 DRIVER: dict[str, Any] = {"term_buffer_length": "64k", "ipc_term_buffer_length": "64k", "client_liveness_timeout_ns": "2s"}

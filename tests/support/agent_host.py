@@ -38,7 +38,7 @@ from aerowire.protocol.congestion_control import CongestionControl, StaticWindow
 from aerowire.protocol.flow_control import FlowControl, UnicastFlowControl
 from aerowire.simulation.world import SimulatedWorld
 from tests.support.anonymous_regions import AnonymousRegions
-from tests.support.log_reader import HEADER, LogReader
+from tests.support.archives.log_reader import HEADER, LogReader
 
 MS = 1_000_000
 SECOND = 1_000_000_000

@@ -1,7 +1,7 @@
 """Prepare a run of all tests: `python -m tests.support.prepare` makes once what each worker would otherwise make for itself.
 
 It writes the bytecode of the tests, in which pytest replaces each assertion by one that explains its failure, and the files that let
-Spark start faster (spark_start.py). It removes the bytecode of what earlier runs imported from folders of their own, and extensions that
+Spark start faster (spark/start.py). It removes the bytecode of what earlier runs imported from folders of their own, and extensions that
 no run has needed for a month.
 """
 
@@ -13,7 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support import compiler, spark_start
+from tests.support import compiler
+from tests.support.spark import start as spark_start
 
 
 def collect() -> subprocess.Popen[bytes] | None:

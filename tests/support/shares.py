@@ -59,7 +59,7 @@ FIRST = (
     "tests/interop/cluster/test_client_failover.py",
     "tests/interop/test_replay.py",
     "tests/interop/test_matrix.py",
-    "tests/interop/test_channels.py",
+    "tests/interop/transport/test_channels.py",
     "tests/tools/measure/test_measure.py",
     "tests/codegen/sbe/targets/test_wireshark_messages.py",
     "tests/codegen/sbe/test_hostile_text.py",

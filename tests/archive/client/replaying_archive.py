@@ -9,7 +9,7 @@ from typing import Any
 from aerowire.client import ExclusivePublication, Pending, initial_position
 from aerowire.codecs.flyweights.archive.messages.recording_descriptor import RecordingDescriptor
 from aerowire.simulation.host import SimulatedHost
-from tests.support.scripted_archive import SESSION_ID, ScriptedArchive, error, ok
+from tests.support.scripted.archive import SESSION_ID, ScriptedArchive, error, ok
 
 STREAM_ID = 3001
 RECORDING_ID = 6

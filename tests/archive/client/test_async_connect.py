@@ -21,7 +21,7 @@ from aerowire.codecs.flyweights.archive.messages.challenge import Challenge
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from aerowire.simulation.clients import SimulatedClient
 from aerowire.simulation.world import SimulatedWorld
-from tests.support.scripted_archive import ARCHIVE_ID, SESSION_ID, ScriptedArchive, error, ok
+from tests.support.scripted.archive import ARCHIVE_ID, SESSION_ID, ScriptedArchive, error, ok
 
 MS = 1_000_000
 SECOND = 1_000_000_000

@@ -20,8 +20,8 @@ from aerowire.codecs.flyweights.archive.messages.recording_signal_event import R
 from aerowire.codecs.flyweights.archive.messages.recording_subscription_descriptor import RecordingSubscriptionDescriptor
 from aerowire.simulation.world import SimulatedWorld
 from tests.conftest import SEED
-from tests.support.hostile_values import INT32S, INT64S
-from tests.support.scripted_archive import PROTOCOL_VERSION, SESSION_ID, ScriptedArchive, ok
+from tests.support.hostile.values import INT32S, INT64S
+from tests.support.scripted.archive import PROTOCOL_VERSION, SESSION_ID, ScriptedArchive, ok
 
 MS = 1_000_000
 SECOND = 1_000_000_000

@@ -14,7 +14,7 @@ from aerowire.client import Header
 from aerowire.simulation.clients import SimulatedClient
 from aerowire.simulation.world import SimulatedWorld
 from tests.archive.client.replaying_archive import FRAME, LIVE_DESTINATION, RECORDING_ID, STREAM_ID, ReplayingArchive
-from tests.support.scripted_archive import SESSION_ID, error, ok
+from tests.support.scripted.archive import SESSION_ID, error, ok
 
 MS = 1_000_000
 SECOND = 1_000_000_000

@@ -169,7 +169,7 @@ def test_a_recording_that_would_have_countless_segments_is_purged_by_the_files_t
 def test_the_start_of_an_attached_segment_is_found_without_a_look_at_each_of_its_zeros(tmp_path: Path) -> None:
     from aerowire.archive.conductor.segment_files import start_of_segment
     from aerowire.recordings.catalog_entry import RecordingEntry
-    from tests.support.recordings import RecordingWriter, write_catalog
+    from tests.support.archives.recordings import RecordingWriter, write_catalog
 
     file_length = 4 << 20
 

@@ -16,7 +16,7 @@ from aerowire.codecs.flyweights.archive import ControlResponseCode, RecordingSig
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.security.authentication import ChallengeAuthenticator, SimpleAuthenticator
-from tests.support.control_sessions import PROTOCOL_VERSION, SessionHost, answered, refused
+from tests.support.archives.control_sessions import PROTOCOL_VERSION, SessionHost, answered, refused
 
 
 def test_tells_the_client_its_session_id() -> None:

@@ -16,7 +16,7 @@ from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive import BooleanType, ControlResponseCode, SourceLocation
 from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from aerowire.security.authorisation import ALLOW_ALL, DENY_ALL, AuthorisationRule, SimpleAuthorisationService
-from tests.support.control_sessions import MemoryImage, SessionHost
+from tests.support.archives.control_sessions import MemoryImage, SessionHost
 
 REQUEST = archive.StartPositionRequest(control_session_id=100, correlation_id=9, recording_id=3)
 

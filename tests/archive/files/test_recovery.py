@@ -17,7 +17,7 @@ from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.recordings.catalog_entry import decode_entry
 from aerowire.recordings.catalog_layout import CatalogHeader, entry_places
 from aerowire.system.file_system import FileSystem
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 NOW_MS = 1_800_000_000_000
 PAGE = 4096

@@ -17,7 +17,7 @@ from aerowire.codecs.flyweights.archive import RecordingState
 from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.system.ports import Ports
 from tests.archive.files.test_unlocking import dead, mark
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 SEGMENT = 2 * TERM
 NOW_MS = 1_800_000_000_000

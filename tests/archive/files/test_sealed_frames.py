@@ -13,7 +13,7 @@ from aerowire.archive.files.recovery import recover_recordings
 from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.system.file_system import FileSystem
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 LAST_IMAGE, OLD_IMAGE, OLDER_IMAGE = 7, -1234567, 89  # session ids; the catalog has the first
 CRC_32, CRC_32C = "CRC-32", "CRC-32C"

@@ -14,7 +14,7 @@ from aerowire.archive.files.segments import check_segment, frames_end, list_segm
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.recordings.catalog_entry import RecordingEntry
 from aerowire.system.file_system import FileSystem
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 
 def recorded(directory: Path, seed: int, count: int = 60) -> tuple[RecordingWriter, RecordingEntry]:

@@ -11,7 +11,7 @@ from aerowire.archive.files.segments import list_segments
 from aerowire.archive.files.surplus_segments import give_up, give_up_behind, segments_behind
 from aerowire.recordings.catalog_entry import RecordingEntry
 from aerowire.system.file_system import FileSystem
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 SEGMENT = 2 * TERM
 FILES = FileSystem()

@@ -12,7 +12,7 @@ from aerowire.archive.files.offline_catalog import OfflineCatalog
 from aerowire.archive.files.verification import Verdict, Verification
 from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.system.file_system import FileSystem
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 
 def verified(directory: Path, *, is_dry: bool = True, **how: Any) -> Verdict:

@@ -14,7 +14,7 @@ from aerowire.cluster.agents.events import ConsensusMessage, ImageReturned, Ingr
 from aerowire.codecs.flyweights import cluster
 from aerowire.codecs.support.errors import SbeError
 from tests.cluster.agents.log_host import CONSENSUS_STREAM, FOREVER, HEADER, INGRESS_STREAM, TERM, LogHost, session_message
-from tests.support.hostile_cluster import ClusterView, HostileMessages
+from tests.support.hostile.cluster import ClusterView, HostileMessages
 from tests.support.waiting import wait_until
 
 MESSAGES = 6_000

@@ -8,7 +8,7 @@ from aerowire.client import Action, Header
 from aerowire.cluster import AeronCluster, AsyncConnect, ControlledEgressListener, EgressListener
 from aerowire.simulation.clients import SimulatedClient
 from aerowire.simulation.world import SimulatedWorld
-from tests.support.scripted_cluster import ScriptedMember
+from tests.support.scripted.cluster import ScriptedMember
 
 MS = 1_000_000
 SECOND = 1_000_000_000

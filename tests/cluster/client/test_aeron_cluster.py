@@ -16,7 +16,7 @@ from aerowire.codecs.flyweights.cluster.messages.admin_response import AdminResp
 from aerowire.simulation.world import SimulatedWorld
 from tests.cluster.client.setting import MS, SECOND, KeptControlledEgress, Setting, endpoint
 from tests.conftest import SEED
-from tests.support.scripted_cluster import SESSION_ID, TERM_ID, challenge, closed, message, new_leader
+from tests.support.scripted.cluster import SESSION_ID, TERM_ID, challenge, closed, message, new_leader
 
 FOREIGN = bytes.fromhex("0400 6300 0900 0200") + b"body"  # block length 4, template 99, schema 9, version 2
 

@@ -17,7 +17,7 @@ from aerowire.cluster import AeronCluster, ClusterState, ConnectState, FixedCred
 from aerowire.codecs.flyweights.cluster.enums import EventCode
 from aerowire.simulation.world import SimulatedWorld
 from tests.cluster.client.setting import EGRESS, MS, QUICK, SECOND, Setting, endpoint
-from tests.support.scripted_cluster import SESSION_ID, TERM_ID, ScriptedMember, challenge, message, session_event
+from tests.support.scripted.cluster import SESSION_ID, TERM_ID, ScriptedMember, challenge, message, session_event
 
 
 def test_states_have_the_numbers_that_aeron_gives_them() -> None:

@@ -17,8 +17,8 @@ from aerowire.codecs.flyweights.cluster.messages.session_event import SessionEve
 from aerowire.simulation.world import SimulatedWorld
 from tests.cluster.client.setting import MS, SECOND, Setting
 from tests.conftest import SEED
-from tests.support.hostile_values import INT64S
-from tests.support.scripted_cluster import SESSION_ID, challenge, message, new_leader, session_event
+from tests.support.hostile.values import INT64S
+from tests.support.scripted.cluster import SESSION_ID, challenge, message, new_leader, session_event
 
 EDGES = (*INT64S, 7, 1 << 32, INT64_MAX - 1)
 MEMBER_IDS = (-(1 << 31), -1, 0, 1, 2, (1 << 31) - 1)

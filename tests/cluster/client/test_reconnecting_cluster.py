@@ -14,7 +14,7 @@ from aerowire.cluster.client.requests_in_flight import RequestsInFlight
 from aerowire.codecs.flyweights.cluster.enums import EventCode
 from aerowire.simulation.world import SimulatedWorld
 from tests.cluster.client.setting import EGRESS, MS, SECOND, Setting, endpoint
-from tests.support.scripted_cluster import SESSION_ID, TERM_ID, ScriptedMember, closed, new_leader, session_event
+from tests.support.scripted.cluster import SESSION_ID, TERM_ID, ScriptedMember, closed, new_leader, session_event
 
 
 def test_requests_are_in_flight_then_answered_or_in_doubt() -> None:

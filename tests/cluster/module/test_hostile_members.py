@@ -15,7 +15,7 @@ from tests.cluster.module.simulated_attacker import SimulatedAttacker
 from tests.cluster.module.simulated_members import DRIVER, MS, SimulatedMember, new_members
 from tests.cluster.module.test_simulated_members import SECOND, append, elected, have_read, run_until_elected
 from tests.conftest import SEED
-from tests.support.hostile_cluster import ClusterView, HostileMessages
+from tests.support.hostile.cluster import ClusterView, HostileMessages
 
 MESSAGES = 50
 ELECTION_MESSAGES = 20

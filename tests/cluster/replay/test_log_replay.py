@@ -22,7 +22,7 @@ from aerowire.cluster.snapshots.service_snapshot import ClientSessionRecord, enc
 from aerowire.system.file_system import FileSystem
 from aerowire.system.ports import Ports
 from tests.cluster.replay.replayed_services import Sound
-from tests.support.member_logs import MemberLogWriter
+from tests.support.archives.member_logs import MemberLogWriter
 
 SOUND = "tests.cluster.replay.replayed_services:Sound"
 CLIENT = ClientSessionRecord(1, 102, "aeron:udp?endpoint=localhost:1", b"")

@@ -15,7 +15,7 @@ from scapy.packet import Packet
 from aerowire.codecs.scapy import transport as layers
 from aerowire.codecs.scapy.transport import DataHeader, aeron_frames
 from aerowire.codegen.main import main
-from tests.support import tshark
+from tests.support.captures import tshark
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "generated/aerowire/codecs/wireshark/transport.lua"

@@ -15,7 +15,7 @@ from aerowire.driver.streams.network_publication import NetworkPublication
 from aerowire.logbuffer.append import Claim
 from aerowire.simulation.world import SimulatedWorld
 from tests.support.agent_host import MS, TERM, WINDOW, AgentHost
-from tests.support.log_reader import LogReader
+from tests.support.archives.log_reader import LogReader
 
 PAYLOAD_MAX = 1376
 UNBLOCK_NS = 100 * MS

@@ -10,7 +10,7 @@ from pathlib import Path
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.errors import CaptureError
 from tests.fuzz.fields import int32s
-from tests.support.capture_damage import classic, ng, packets_of
+from tests.support.captures.damage import classic, ng, packets_of
 
 CAPTURES = Path(__file__).resolve().parents[2] / "data" / "captures"
 

@@ -12,7 +12,7 @@ from aerowire.pcap.archive.damage import ArchiveError
 from aerowire.pcap.archive.reading import read_recording
 from tests.fuzz.fields import Fields, int32s, int64s
 from tests.fuzz.target import FindingError
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 RECORDING_ID, SEGMENTS = 3, 2
 CHANGES_MAX = 8

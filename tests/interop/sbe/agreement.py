@@ -23,9 +23,9 @@ from tests.interop.sbe.json_values import json_difference
 from tests.interop.sbe.official import OfficialTool
 from tests.interop.sbe.ours import KINDS, Codec, generated
 from tests.interop.sbe.tokens import token_differences
-from tests.support.sbe_drawing import draw_schema
-from tests.support.sbe_schemas import Block, Composite, Encoded, Enum, Schema, Type, is_constant, living
-from tests.support.sbe_values import Values, draw_values, null_members, with_null_members
+from tests.support.sbe.drawing import draw_schema
+from tests.support.sbe.schemas import Block, Composite, Encoded, Enum, Schema, Type, is_constant, living
+from tests.support.sbe.values import Values, draw_values, null_members, with_null_members
 
 
 @dataclass(frozen=True)

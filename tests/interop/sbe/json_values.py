@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from tests.support.sbe_schemas import Block, Composite, Encoded, Enum, FlagSet, Type, living
+from tests.support.sbe.schemas import Block, Composite, Encoded, Enum, FlagSet, Type, living
 
 
 def json_difference(block: Block, theirs: dict[str, Any], ours: dict[str, Any], version: int) -> str | None:

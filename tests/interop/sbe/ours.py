@@ -24,7 +24,7 @@ from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.flyweights import MessageFlyweightsTarget, support_name
 from tests.support import compiler
-from tests.support.sbe_values import Values
+from tests.support.sbe.values import Values
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Read:
 
 
 class Codec(Protocol):
-    """Values are in the form of tests.support.sbe_values."""
+    """Values are in the form of tests.support.sbe.values."""
 
     name: str
 

@@ -16,7 +16,7 @@ from aerowire.pcap.analysis.columns import COLUMNS, SENT, Columns, by_stream
 from aerowire.pcap.analysis.loss import losses
 from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.analysis.stream import Stream, analyse, lay_out
-from tests.support.capture_corpus import build as build_corpus
+from tests.support.captures.corpus import build as build_corpus
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 GOLDEN = sorted(CAPTURES.glob("*.pcap*"))

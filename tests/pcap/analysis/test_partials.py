@@ -18,7 +18,7 @@ from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.analysis.reconciling import reconcile
 from aerowire.pcap.analysis.stream import Stream, analyse, lay_out
 from aerowire.pcap.analysis.summarising import summarise_part
-from tests.support.capture_corpus import build as build_corpus
+from tests.support.captures.corpus import build as build_corpus
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 MARGINS = (0, 0, 100, 2000, 128 << 10)

@@ -12,8 +12,8 @@ from aerowire.pcap import analysis, read_frames
 from aerowire.pcap.analysis.parts import NEEDED, SCHEMA, from_bytes
 from aerowire.pcap.analysis.summary import losses_of, summarise
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
-from tests.support.capture_corpus import Corpus
-from tests.support.capture_corpus import build as build_corpus
+from tests.support.captures.corpus import Corpus
+from tests.support.captures.corpus import build as build_corpus
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 STREAM_ORDER = ("path", "session_id", "stream_id")

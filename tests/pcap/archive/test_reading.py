@@ -13,7 +13,7 @@ from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.pcap.archive import ArchiveError, Report, messages, read_recording, recordings
 from aerowire.pcap.archive.catalog import read_catalog
 from aerowire.pcap.archive.segments import SegmentReader
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 WRAP = (1 << 31) - 3  # an initial term id from which ids soon wrap around
 

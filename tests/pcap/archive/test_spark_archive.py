@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from aerowire.pcap.archive import read_recording
-from tests.support.archive_restarts import check_restarts, rows, start
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.restarts import check_restarts, rows, start
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 RESTARTS = 3  # the soak has more, and kills among them

@@ -25,7 +25,7 @@ from aerowire.pcap.files.captures import packet_blocks
 from aerowire.pcap.files.formats import ClassicHeader
 from aerowire.pcap.files.source import ChunkReader, open_capture
 from aerowire.pcap.table import build as build_table
-from tests.support.capture_parts import batches_of, by_index, by_themselves
+from tests.support.captures.parts import batches_of, by_index, by_themselves
 
 FOUR, SIX = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")
 

@@ -17,8 +17,8 @@ from aerowire.codecs.flyweights.transport import DataHeaderEncoder, FrameType, N
 from aerowire.pcap import Capture
 from aerowire.pcap.frames import evidence
 from aerowire.pcap.frames.evidence import ROWS, STEP_MAX, Evidence
-from tests.support.capture_hostile import PROTOCOLS, Talk
-from tests.support.capture_layouts import Link
+from tests.support.captures.hostile import PROTOCOLS, Talk
+from tests.support.captures.layouts import Link
 
 Row = tuple[int, ...]
 GROUP = (("10.0.0.2", 40005), ("239.1.1.2", 40001))

@@ -14,7 +14,7 @@ import pytest
 
 from aerowire.pcap import Capture, read_frames
 from aerowire.pcap.packets import fragments
-from tests.support.capture_parts import batches_of, by_index, by_themselves
+from tests.support.captures.parts import batches_of, by_index, by_themselves
 
 LINK_MTU = 1500
 WITHOUT = ["record_position", "packet_index", "ts_ns"]

@@ -19,7 +19,7 @@ from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
 from aerowire.pcap.reading import index
 from aerowire.pcap.reading.parts import Part, cut, resolve
 from aerowire.tools.main import main
-from tests.support.capture_parts import batches_of
+from tests.support.captures.parts import batches_of
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ import pytest
 from aerowire.codecs.flyweights.transport import StatusMessageEncoder
 from aerowire.pcap.reading import index, slices
 from aerowire.pcap.reading.slices import SharedIndexBuilder, Slice, look, merged
-from tests.support.capture_hostile import packets as hostile_packets
+from tests.support.captures.hostile import packets as hostile_packets
 
 SPACING = 20_000
 

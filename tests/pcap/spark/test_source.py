@@ -19,7 +19,7 @@ from aerowire.pcap import CaptureError, read_frames
 from aerowire.pcap.analysis.summary import summarise, summarise_with_spark
 from aerowire.pcap.reading import index
 from aerowire.pcap.spark.java import ensure_java_home, java_version, packaged_java_home, system_java_home
-from tests.support.old_java import put_old_java
+from tests.support.spark.old_java import put_old_java
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 ORDER = [("packet_index", "ascending"), ("frame_index", "ascending")]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.pcap.spark.java import packaged_java_home, system_java_home
-from tests.support import spark_start
+from tests.support.spark import start as spark_start
 
 pytest.importorskip("pyspark")
 CAPTURE = Path(__file__).parent.parent.parent / "data" / "captures" / "unicast_simple.pcap"

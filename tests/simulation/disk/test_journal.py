@@ -8,7 +8,7 @@ import pytest
 
 from tests.simulation.disk import journal
 from tests.simulation.disk.journal_lives import ViolationError, live
-from tests.simulation.planting import PLANTED, planted
+from tests.simulation.planted.planting import PLANTED, planted
 
 SEEDS_MAX = 200
 SEEDS = 300

@@ -22,7 +22,7 @@ from tests.soak.archives.hostile_requests import HostileRequests
 from tests.soak.archives.node import ArchiveNode, start_node
 from tests.soak.bars import Part, Size
 from tests.soak.transport.footprint import anonymous_bytes
-from tests.support.hostile_values import IPC
+from tests.support.hostile.values import IPC
 from tests.support.processes import open_workshop
 from tests.support.waiting import wait_until
 

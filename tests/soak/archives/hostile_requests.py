@@ -13,7 +13,7 @@ from aerowire.archive.control.request_routes import ROUTES
 from aerowire.archive.protocol_version import PROTOCOL_VERSION
 from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive.header import HEADER
-from tests.support.hostile_values import CHANNELS, INT32S, INT64S, IPC, LENGTHS, damaged
+from tests.support.hostile.values import CHANNELS, INT32S, INT64S, IPC, LENGTHS, damaged
 
 # Requests about everything, which a session may make, and by which all other clients would be touched.
 _ABOUT_ALL = {"StopAllReplaysRequest"}

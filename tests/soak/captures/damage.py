@@ -18,8 +18,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap import Capture, CaptureError, Statistics
 from tests.soak.bars import Part, Size
-from tests.support.capture_corpus import build
-from tests.support.capture_damage import Damaged, Written, classic, damage, ng, packets_of, time_ns
+from tests.support.captures.corpus import build
+from tests.support.captures.damage import Damaged, Written, classic, damage, ng, packets_of, time_ns
 
 FILES = {Size.FULL: 500, Size.SMALL: 100}
 SEED = 3

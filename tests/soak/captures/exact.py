@@ -1,6 +1,7 @@
 """Captures read exactly: every field of every frame as tshark decodes it, and no frame among traffic that is not Aeron.
 
-Where tshark is wrong or silent (see tests/support/frame_sums.py), the truth is the builder's, or plain struct calls on the golden captures.
+Where tshark is wrong or silent (see tests/support/captures/frame_sums.py), the truth is the builder's, or plain struct calls on
+the golden captures.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import pytest
 
 from aerowire.pcap import Capture
 from tests.soak.bars import Part, Size
-from tests.support import frame_sums
-from tests.support.capture_corpus import ENTRIES, ERROR_TEXT, Corpus, Sums, build
-from tests.support.capture_hostile import mix
-from tests.support.frame_sums import KINDS, OTHERS, Key
-from tests.support.tshark import REASON, joined
+from tests.support.captures import frame_sums
+from tests.support.captures.corpus import ENTRIES, ERROR_TEXT, Corpus, Sums, build
+from tests.support.captures.frame_sums import KINDS, OTHERS, Key
+from tests.support.captures.hostile import mix
+from tests.support.captures.tshark import REASON, joined
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures"
 PACKETS = {Size.FULL: 2_000_000, Size.SMALL: 20_000}

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.soak.bars import Part, Size
-from tests.support.capture_flow import STREAMS, Flow, write_flow
-from tests.support.measured_daemon import FOLDER
+from tests.support.captures.flow import STREAMS, Flow, write_flow
 from tests.support.proc import command_of, descendants, peak_resident_of
 from tests.support.processes import ROOT
-from tests.support.spark_sessions import need_spark
+from tests.support.spark.measured_daemon import FOLDER
+from tests.support.spark.sessions import need_spark
 
 SEED = 21
 GIB, MIB = 1 << 30, 1 << 20
@@ -87,7 +87,7 @@ def measured(job: str, arguments: dict[str, Any], scratch: Path, limit_s: float)
     # Workers find the tests' modules by PYTHONPATH; among temporary files is the index.
     environment = {**os.environ, FOLDER: str(folder), "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)}
     peaks: dict[int, tuple[str, int]] = {}
-    command = [sys.executable, "-m", "tests.support.capture_jobs", job, json.dumps(arguments)]
+    command = [sys.executable, "-m", "tests.support.captures.jobs", job, json.dumps(arguments)]
     with said.open("wb") as out, problems.open("wb") as err:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=err)
         deadline = time.monotonic() + limit_s
@@ -119,7 +119,7 @@ def role_of(pid: int, own: int) -> str:
     words = [*command_of(pid).split("\0"), "", "", ""]
     if words[0].endswith("java"):
         return "java"
-    return {"tests.support.measured_daemon": "worker", "pyspark.daemon": "planner"}.get(words[2], "")  # python -m DAEMON
+    return {"tests.support.spark.measured_daemon": "worker", "pyspark.daemon": "planner"}.get(words[2], "")  # python -m DAEMON
 
 
 def parts(size: Size) -> list[Part]:

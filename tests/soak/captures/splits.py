@@ -16,11 +16,11 @@ from aerowire.pcap.files.boundaries import find_boundary
 from aerowire.pcap.files.formats import FILE_HEADER_LENGTH, ClassicHeader
 from aerowire.pcap.files.places import Extent, Place
 from tests.soak.bars import Part, Size
-from tests.support.capture_corpus import build
-from tests.support.capture_damage import packets_of
-from tests.support.capture_nested import nested
-from tests.support.capture_parts import batches_of, by_index, by_themselves
-from tests.support.spark_sessions import need_spark, session_of_process
+from tests.support.captures.corpus import build
+from tests.support.captures.damage import packets_of
+from tests.support.captures.nested import nested
+from tests.support.captures.parts import batches_of, by_index, by_themselves
+from tests.support.spark.sessions import need_spark, session_of_process
 
 SEED = 11
 CUTS = {Size.FULL: 100, Size.SMALL: 30}  # of each file

@@ -24,13 +24,13 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap import read_frames
 from tests.soak.bars import Part, Size
-from tests.support import stream_jobs
-from tests.support.capture_corpus import build
-from tests.support.capture_flow import write_flow
+from tests.support.archives.recordings import RecordingWriter, write_catalog
+from tests.support.captures.corpus import build
+from tests.support.captures.flow import write_flow
 from tests.support.proc import command_of, descendants, is_running
 from tests.support.processes import Process, Workshop, open_workshop
-from tests.support.recordings import RecordingWriter, write_catalog
-from tests.support.spark_sessions import need_spark, session_of_process
+from tests.support.spark import stream_jobs
+from tests.support.spark.sessions import need_spark, session_of_process
 from tests.support.waiting import wait_until
 
 SEED = 31
@@ -187,7 +187,7 @@ class Query:
 
 def start(workshop: Workshop, *jobs: dict[str, Any]) -> Process:
     """Start a process with these queries."""
-    return workshop.start("query", [sys.executable, "-m", "tests.support.stream_jobs", json.dumps(jobs)])
+    return workshop.start("query", [sys.executable, "-m", "tests.support.spark.stream_jobs", json.dumps(jobs)])
 
 
 def run(makes: Sequence[Callable[[Path, Size], Source]], size: Size, scratch: Path) -> str:

@@ -29,7 +29,7 @@ from tests.interop.scenarios import Scenario
 from tests.soak.bars import Part, Size
 from tests.soak.clusters.kills import NO_JAVA, OURS
 from tests.soak.transport.footprint import anonymous_bytes
-from tests.support.hostile_cluster import ClusterView, HostileMessages
+from tests.support.hostile.cluster import ClusterView, HostileMessages
 from tests.support.processes import LIMIT_S, free_port, open_workshop
 from tests.support.waiting import rest, wait_until
 

@@ -21,7 +21,7 @@ from aerowire.codecs.flyweights.cnc import BroadcastTrailerDecoder, RingTrailerD
 from aerowire.conformance.harness.cnc import CncFile
 from aerowire.conformance.harness.ring import RingFullError, RingWriter
 from tests.soak.bars import Part, Size
-from tests.support.hostile_wire import WIRE_SCENES, Attacker
+from tests.support.hostile.wire import WIRE_SCENES, Attacker
 from tests.support.processes import Process, Workshop, free_port, open_workshop, wait_for_driver
 
 RUNS = {Size.FULL: 20, Size.SMALL: 1}

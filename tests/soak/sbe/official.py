@@ -10,8 +10,8 @@ import hypothesis
 from tests.interop.sbe.agreement import Drawn, check_all
 from tests.interop.sbe.official import official_tool
 from tests.soak.bars import Part, Size
-from tests.support.sbe_drawing import schemas
-from tests.support.sbe_schemas import Schema
+from tests.support.sbe.drawing import schemas
+from tests.support.sbe.schemas import Schema
 
 SEEDS = range(1, 5)
 SCHEMAS = 50

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from tests.simulation.planted_transport import FAULTS, Planted, find, plant
+from tests.simulation.planted.planted_transport import FAULTS, Planted, find, plant
 from tests.soak.bars import Part, Size
 
 Plant = Callable[[Planted, Path], object]
@@ -29,5 +29,5 @@ def parts_of(faults: Iterable[Planted], size: Size, plant: Plant = plant, find: 
 
 
 def parts(size: Size) -> list[Part]:
-    """Return the parts. The small size is tests/simulation/test_planted_transport.py: the faults that need no compiler."""
+    """Return the parts. The small size is tests/simulation/planted/test_planted_transport.py: the faults that need no compiler."""
     return parts_of(FAULTS, size)

@@ -14,7 +14,7 @@ from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.system.ports import Ports
 from aerowire.tools.main import main
 from tests.archive.conductor.conftest import CHANNEL, STREAM_ID, Rig
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 WRITING = [
     ["verify"],

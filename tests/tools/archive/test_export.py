@@ -14,7 +14,7 @@ from scapy.utils import PcapNgReader, PcapReader
 
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType, SetupDecoder
 from aerowire.tools.main import main
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 CHANNEL = "aeron:udp?endpoint=10.1.2.3:5000"
 

@@ -11,7 +11,7 @@ import pytest
 from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.tools.main import main
 from tests.archive.conductor.conftest import CHANNEL, STREAM_ID, Rig
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 
 
 def run(*arguments: object) -> int:

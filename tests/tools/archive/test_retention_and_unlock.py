@@ -15,7 +15,7 @@ from aerowire.client import Aeron
 from aerowire.nodes import ArchivingMediaDriver
 from aerowire.system.ports import Ports
 from aerowire.tools.main import main
-from tests.support.recordings import TERM, RecordingWriter, write_catalog
+from tests.support.archives.recordings import TERM, RecordingWriter, write_catalog
 from tests.support.waiting import wait_until
 
 SEGMENT = 2 * TERM

@@ -11,7 +11,7 @@ import pytest
 
 from aerowire.tools.main import main
 from tests.cluster.files.official_text import NODES, output, printed_headers, printed_log
-from tests.support.recordings import RecordingWriter, write_catalog
+from tests.support.archives.recordings import RecordingWriter, write_catalog
 
 ONE_NODE = "one-node-orderly/node0"
 LOG = "recording.log"

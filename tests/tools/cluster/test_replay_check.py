@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.tools.main import main
-from tests.support.member_logs import MemberLogWriter
+from tests.support.archives.member_logs import MemberLogWriter
 
 SERVICES = "tests.cluster.replay.replayed_services"
 

@@ -21,7 +21,7 @@ from aerowire.tools.demo.demo_requirements import MEMORY_LENGTH, PACKAGES, check
 from aerowire.tools.demo.demo_stage import DemoError, Stage, open_log
 from aerowire.tools.demo.demo_traffic import HEAD, LENGTH_MAX, LENGTH_MIN, TrafficError, draw, subscribe
 from tests.support import small_disk
-from tests.support.old_java import environment_with_old_java
+from tests.support.spark.old_java import environment_with_old_java
 
 CHANNEL, STREAM = "aeron:ipc", 4711
 LIMIT_NS = 20_000_000_000

@@ -17,7 +17,7 @@ from aerowire.tools.doctor.doctor_checks import Level
 from aerowire.tools.main import main
 from tests.archive.conductor.conftest import CHANNEL, STREAM_ID, Rig
 from tests.archive.files.test_unlocking import dead, mark
-from tests.support.recordings import RecordingWriter, write_catalog
+from tests.support.archives.recordings import RecordingWriter, write_catalog
 
 MIB = 1 << 20
 GOOD = ArchiveState(

@@ -16,7 +16,7 @@ from aerowire.simulation.scenarios import traffic
 from aerowire.simulation.scenarios.plan import Medium, Scenario
 from aerowire.simulation.world import EPOCH_MS
 from aerowire.tools.main import main
-from tests.support.tshark import fields, needs_tshark
+from tests.support.captures.tshark import fields, needs_tshark
 
 MINE = Scenario(name="mine", about="two hosts", hosts=(2, 2), duration_s=(2, 2), streams=(1, 1), media=(Medium.UDP,), rate=(20, 20))
 NOT_MINE = "something else"

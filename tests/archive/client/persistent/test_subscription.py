@@ -26,7 +26,7 @@ from aerowire.codecs.flyweights.cnc import PersistentSubscriptionState as State
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.simulation.world import SimulatedWorld
 from tests.archive.client.replaying_archive import FRAME, LIVE_DESTINATION, RECORDING_ID, STREAM_ID, ReplayingArchive
-from tests.support.scripted_archive import SESSION_ID, error
+from tests.support.scripted.archive import SESSION_ID, error
 
 MS = 1_000_000
 SECOND = 1_000_000_000

@@ -17,7 +17,7 @@ from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.packages import garage, import_package
 from tests.codegen.sbe.random_messages import random_message
-from tests.support.sbe_drawing import draw_schema
+from tests.support.sbe.drawing import draw_schema
 from tests.support.waiting import busy_no_longer_than
 
 DRAWN = 6

@@ -20,7 +20,7 @@ from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.conftest import Generate
 from tests.codegen.sbe.plain_messages import Plain, Writer
 from tests.codegen.sbe.writing import schema as written
-from tests.support.sbe_drawing import draw_schema
+from tests.support.sbe.drawing import draw_schema
 
 
 def assert_same(columns: Any, plains: list[Plain]) -> None:

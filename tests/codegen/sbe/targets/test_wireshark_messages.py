@@ -19,7 +19,7 @@ from aerowire.codegen.sources import default_spec
 from aerowire.pcap import read_frames
 from tests.codegen.sbe import shown
 from tests.codegen.sbe.random_messages import own_schema, random_message
-from tests.support import tshark
+from tests.support.captures import tshark
 
 ROOT = Path(__file__).resolve().parents[4]
 FRAMES = ROOT / "generated/aerowire/codecs/wireshark/transport.lua"

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.support.capture_layouts import Endpoint, Link
+from tests.support.captures.layouts import Endpoint, Link
 
 Talk = Iterator[tuple[bytes, bool]]  # payloads, and whether the client sends
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from hypothesis import strategies
 
-from tests.support.sbe_names import CHOICES, CLASSES, JAVA, PLAIN, PYTHON, VALUES
-from tests.support.sbe_schemas import (
+from tests.support.sbe.names import CHOICES, CLASSES, JAVA, PLAIN, PYTHON, VALUES
+from tests.support.sbe.schemas import (
     SIZES,
     Block,
     Composite,

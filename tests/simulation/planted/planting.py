@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PLANTED = Path(__file__).parent / "planted"
+ROOT = Path(__file__).resolve().parents[3]
+PLANTED = Path(__file__).parent
 
 
 def apply(patch: Path, folder: Path) -> None:

@@ -9,7 +9,7 @@ from aerowire.codecs.flyweights import archive
 from aerowire.codecs.flyweights.archive.enums import ControlResponseCode
 from aerowire.codecs.flyweights.archive.messages.auth_connect_request import AuthConnectRequest
 from aerowire.codecs.flyweights.archive.messages.control_response import ControlResponse
-from tests.support.scripted_peer import Answer, ScriptedHost, ScriptedPeer
+from tests.support.scripted.peer import Answer, ScriptedHost, ScriptedPeer
 
 PROTOCOL_VERSION = 1 << 16 | 12 << 8
 ARCHIVE_ID = 4711

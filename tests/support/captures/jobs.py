@@ -1,4 +1,4 @@
-"""Jobs over one capture, each in a process of its own, whose memory can be measured: `python -m tests.support.capture_jobs JOB JSON`.
+"""Jobs over one capture, each in a process of its own, whose memory can be measured: `python -m tests.support.captures.jobs JOB JSON`.
 
 JSON has `path`, `ports` and, for Spark, `options` of the source and `config` of the session.  The last line of standard output is JSON.
 """
@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from typing import Any
 
-from tests.support.capture_flow import START_NS
+from tests.support.captures.flow import START_NS
 
 COLUMNS = ("type", "position", "term_offset", "reserved_value", "ts_ns")
 SUMS = ("position", "term_offset", "reserved_value")
@@ -44,7 +44,7 @@ def build_index(of: dict[str, Any]) -> dict[str, Any]:
 def _session(of: dict[str, Any]) -> Any:
     from aerowire.pcap.spark import session
 
-    config = {"spark.python.daemon.module": "tests.support.measured_daemon", **of["config"]}
+    config = {"spark.python.daemon.module": "tests.support.spark.measured_daemon", **of["config"]}
     return session("memory", master="local[2]", config=config)
 
 

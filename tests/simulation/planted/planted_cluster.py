@@ -12,8 +12,8 @@ from tests.cluster.consensus import checkers
 from tests.cluster.hunt import WORLDS
 from tests.cluster.module.recovered import world as recovered
 from tests.cluster.module.replicated import model, world
-from tests.simulation.planted_transport import Planted, first_failure
-from tests.simulation.planting import ROOT, apply
+from tests.simulation.planted.planted_transport import Planted, first_failure
+from tests.simulation.planted.planting import ROOT, apply
 from tests.support.trees import environment
 
 SEEDS_MAX = 300

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from aerowire.codecs.dtypes import transport as dtypes
 from aerowire.codecs.flyweights.transport import DataFlags, FrameType, SetupEncoder
-from tests.support.capture_layouts import Link
+from tests.support.captures.layouts import Link
 
 Rows = npt.NDArray[np.void]
 Integers = npt.NDArray[np.int64]

@@ -13,7 +13,7 @@ from aerowire.codecs.flyweights.cluster.messages.new_leader_event import NewLead
 from aerowire.codecs.flyweights.cluster.messages.session_connect_request import SessionConnectRequest
 from aerowire.codecs.flyweights.cluster.messages.session_event import SessionEvent
 from aerowire.codecs.flyweights.cluster.messages.session_message_header import SessionMessageHeader
-from tests.support.scripted_peer import ScriptedHost, ScriptedPeer
+from tests.support.scripted.peer import ScriptedHost, ScriptedPeer
 
 PROTOCOL_VERSION = 3 << 8
 SESSION_ID = 42

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, FrameType
-from tests.support.capture_layouts import EVENT, RECORD, Layout, Link, Rows, control, data, pad_columns, tagged_status, unsigned
+from tests.support.captures.layouts import EVENT, RECORD, Layout, Link, Rows, control, data, pad_columns, tagged_status, unsigned
 
 Integers = npt.NDArray[np.int64]
 START_NS = 1_700_000_000 * 1_000_000_000

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.planted_transport import FAULTS, Planted, find, plant
-from tests.simulation.planting import PLANTED, ROOT
+from tests.simulation.planted.planted_transport import FAULTS, Planted, find, plant
+from tests.simulation.planted.planting import PLANTED, ROOT
 
 SEEDS = 5  # each is found by the first or the second
 

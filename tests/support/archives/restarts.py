@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from tests.support.recordings import RecordingWriter, write_catalog
+from tests.support.archives.recordings import RecordingWriter, write_catalog
 
 COLUMNS = ("recording_id", "position", "flags", "payload")
 

@@ -12,7 +12,7 @@ import struct
 from random import Random
 from typing import Any
 
-from tests.support.sbe_schemas import (
+from tests.support.sbe.schemas import (
     Block,
     Composite,
     Data,

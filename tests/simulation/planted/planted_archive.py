@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.simulation.planted_transport import Planted
+from tests.simulation.planted.planted_transport import Planted
 
 KEPT = "what was acknowledged is there"
 UNCHANGED = "replays give back what was recorded"

@@ -1,4 +1,4 @@
-"""Queries of Spark over sources that grow, in a process of its own: `python -m tests.support.stream_jobs JSON`.
+"""Queries of Spark over sources that grow, in a process of its own: `python -m tests.support.spark.stream_jobs JSON`.
 
 JSON is a list of queries. Each has `format`, `folder`, `options`, `columns` and `out`, where it keeps its checkpoint and rows.  Events, one
 JSON object a line: `started`; then the queries run until the line "stop" arrives, or until the process is killed.  A query with `once`, the

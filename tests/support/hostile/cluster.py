@@ -18,7 +18,7 @@ from typing import Any
 from aerowire.cluster.consensus.core import TERM_GAP_MAX
 from aerowire.codecs.flyweights import cluster
 from aerowire.codecs.support.errors import SbeError
-from tests.support.hostile_values import CHANNELS, HEADER_LENGTH, INT64S, LENGTHS, damaged
+from tests.support.hostile.values import CHANNELS, HEADER_LENGTH, INT64S, LENGTHS, damaged
 
 SCHEMA_ID = 111
 # A session, position or acknowledgement that far ahead is nobody's, however long an attack lasts.

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.simulation.planting import PLANTED, ROOT, apply
+from tests.simulation.planted.planting import PLANTED, ROOT, apply
 from tests.support.trees import copy_tree, environment, execute
 
 SEEDS_MAX = 200

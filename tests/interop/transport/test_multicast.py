@@ -6,7 +6,6 @@ import pytest
 
 from tests.conftest import SEED
 from tests.interop.harness import Side
-from tests.interop.networks import ip6_network
 from tests.interop.scenarios import (
     LIMIT_S,
     LOSS_RATE,
@@ -21,6 +20,7 @@ from tests.interop.scenarios import (
     total,
     wait_until,
 )
+from tests.interop.transport.networks import ip6_network
 from tests.support.processes import Process, free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]

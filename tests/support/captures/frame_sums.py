@@ -18,7 +18,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyarrow import csv
 
 from aerowire.pcap import Capture
-from tests.support.capture_corpus import Sums
+from tests.support.captures.corpus import Sums
 
 Key = tuple[str, str]
 COMMON = ("frame_length", "version", "flags", "type")

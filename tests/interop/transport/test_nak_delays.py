@@ -9,7 +9,7 @@ import pytest
 from aerowire.logbuffer.log import LogBuffers
 from tests.interop.harness import Side
 from tests.interop.scenarios import STREAM, End, Scenario, losing_arrivals, other, total
-from tests.interop.test_multicast import group_channel
+from tests.interop.transport.test_multicast import group_channel
 from tests.support.processes import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.lossy, pytest.mark.timeout(400)]

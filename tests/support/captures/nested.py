@@ -6,7 +6,7 @@ import random
 import struct
 from pathlib import Path
 
-from tests.support.capture_layouts import Link
+from tests.support.captures.layouts import Link
 
 LINK = Link(("10.9.0.1", 50_001), ("10.9.0.2", 50_002))
 START_S = 1_700_000_000

@@ -14,7 +14,7 @@ from aerowire.codecs.flyweights.cluster.messages.session_message_header import S
 from aerowire.codecs.flyweights.cluster.messages.session_open_event import SessionOpenEvent
 from aerowire.codecs.flyweights.cluster.messages.timer_event import TimerEvent
 from aerowire.system.file_system import FileSystem
-from tests.support.recordings import RecordingWriter, write_catalog
+from tests.support.archives.recordings import RecordingWriter, write_catalog
 
 ACTION_LENGTH = 96  # of a snapshot's action in the log, with its frame
 

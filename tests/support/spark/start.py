@@ -2,7 +2,7 @@
 
 `make` makes both, once for a Java and a Spark; without Java or Spark it does nothing. A virtual machine loads its classes as ever where it
 cannot use the archive. Spark gives its Python processes pyspark as a zip, which each of them compiles again; where its home has none they
-import the installed package. `python -m tests.support.spark_start FOLDER` is the session that the archive is made of.
+import the installed package. `python -m tests.support.spark.start FOLDER` is the session that the archive is made of.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "build" / "spark"
 SPARK_HOME, ARCHIVE, BASE, FACTS = FOLDER / "home", FOLDER / "classes.jsa", FOLDER / "base.jsa", FOLDER / "made-for"
 CHECKPOINTS = FOLDER / "checkpoints"  # the option that says how they are written; its class is elsewhere in each release
@@ -83,7 +83,7 @@ def _dump(java: Path) -> None:
     with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
         dumped = Path(scratch) / ARCHIVE.name
         options.append(f"-XX:ArchiveClassesAtExit={dumped}")
-        _run(sys.executable, "-m", "tests.support.spark_start", scratch, **{MACHINE_OPTIONS: " ".join(options)})
+        _run(sys.executable, "-m", "tests.support.spark.start", scratch, **{MACHINE_OPTIONS: " ".join(options)})
         if dumped.exists():  # a Java that cannot write archives says nothing
             dumped.rename(ARCHIVE)
 

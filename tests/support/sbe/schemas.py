@@ -1,4 +1,4 @@
-"""Message schemas as plain declarations, and the XML that says them: what random schemas are drawn as (sbe_drawing.py).
+"""Message schemas as plain declarations, and the XML that says them: what random schemas are drawn as (drawing.py).
 
 Knows what is on the wire and since which version, so that values can be drawn without a reader (sbe_values.py), and so that an older
 version of a schema can be written: what is newer is left out, and everything else stays where it is.

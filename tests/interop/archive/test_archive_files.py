@@ -24,7 +24,7 @@ from aerowire.system.ports import Ports
 from aerowire.tools.main import main
 from tests.archive.files.old_versions import aged, contents, simple
 from tests.interop.harness import Java
-from tests.support.recordings import TERM, RecordingWriter
+from tests.support.archives.recordings import TERM, RecordingWriter
 from tests.support.snapshots import golden_archives
 
 pytestmark = pytest.mark.interop

@@ -7,7 +7,7 @@ import pytest
 from tests.interop.expected import content, content_from, message_positions
 from tests.interop.harness import Side
 from tests.interop.scenarios import LIMIT_S, STREAM, End, Scenario, counters, finish_excerpt, order, other, total, wait_until
-from tests.interop.test_multicast import group_channel
+from tests.interop.transport.test_multicast import group_channel
 from tests.support.processes import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
