@@ -8,7 +8,7 @@ import org.agrona.concurrent.UnsafeBuffer;
 import java.util.Arrays;
 
 /**
- * The official client of a cluster with an echo service, with the arguments of benchmarks/cluster_load.py: directory of the driver, ingress
+ * The official client of a cluster with an echo service, with the arguments of benchmarks/cluster/load.py: directory of the driver, ingress
  * endpoints, bytes of a message, round trips to warm up, round trips, messages of the throughput, messages in flight.
  *
  * Prints one JSON object. A client that waits yields; nothing else is in its thread.

@@ -18,7 +18,7 @@ import org.agrona.concurrent.UnsafeBuffer;
 /**
  * An official member in one process: media driver, archive, consensus module and a service, by system properties.
  *
- * Argument: the service, {@code echo} or {@code counter}; what they do is said in benchmarks/cluster_services.py.
+ * Argument: the service, {@code echo} or {@code counter}; what they do is said in benchmarks/cluster/services.py.
  */
 final class ClusterMember
 {

@@ -1,4 +1,4 @@
-// Load of an etcd cluster, with the arguments of benchmarks/cluster_load.py: client endpoints, bytes of a value, puts to warm up, puts one
+// Load of an etcd cluster, with the arguments of benchmarks/cluster/load.py: client endpoints, bytes of a value, puts to warm up, puts one
 // after another, puts of the throughput, puts in flight. Prints one JSON object.
 //
 // A put in flight is a goroutine that waits for its answer; all share one connection to the leader. Each writes its own key again and again,

@@ -1,6 +1,6 @@
 """What a message of a cluster's client costs beside one of a plain publication and subscription, in one process with an embedded driver.
 
-    python -m benchmarks.cluster_client [--rounds N]
+    python -m benchmarks.cluster.client [--rounds N]
 
 Offers: `SessionIngress.offer`, which is `AeronCluster.offer`, beside `ExclusivePublication.offer`. Polls: the egress adapter of
 `AeronCluster.poll_egress` beside `Subscription.poll`, each with an assembler and a handler that does nothing. The medians of all rounds

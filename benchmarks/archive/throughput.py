@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Recorder and replayer beside the official archive, in turn: a stream is recorded over IPC, and replayed from the page cache.
 
-    python -m benchmarks.archive [--runs N] [--only NAME] [--directory DIR]
+    python -m benchmarks.archive.throughput [--runs N] [--only NAME] [--directory DIR]
 
 Each side has driver, archive, publisher and subscriber in one process: a shared driver, dedicated agents and back-off idling. The median
 of all rounds is shown for each. Bars: 0.9 times the official archive's rate, where 1.2 is aimed at; 8 million messages of 32 bytes a second
@@ -9,13 +9,13 @@ recorded. Returns 1 when one is missed. Needs java and the official jar, as `mak
 
 Other bars of the archive, each with a script of its own:
 
-    archive_control       requests, and an archive that is left alone
-    archive_replay_start  from the request of a replay to its image
-    archive_at_once       20 recordings and 20 replays at once
-    archive_replication   copies from archive to archive
-    archive_costs         sync level 1 beside plain synced writes; CRC-32C beside none
-    archive_live_path     a live stream while a spy records it
-    archive_redis         recordings beside a Redis stream
+    control       requests, and an archive that is left alone
+    replay_start  from the request of a replay to its image
+    at_once       20 recordings and 20 replays at once
+    replication   copies from archive to archive
+    costs         sync level 1 beside plain synced writes; CRC-32C beside none
+    live_path     a live stream while a spy records it
+    redis         recordings beside a Redis stream
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Echoes of our cluster of three beside puts of an etcd cluster of three, in one run.
 
-    python -m benchmarks.cluster_etcd [--runs N] [--directory DIR]
+    python -m benchmarks.cluster.etcd [--runs N] [--directory DIR]
 
 Both keep 100 bytes at a majority of three members before they answer: our echo service a message in the log, etcd a value of a key. Each
 member is a process, and so is each client: ours in Python, on a driver of ours in one more process, and etcd's own in Go, connected to the
@@ -21,10 +21,10 @@ import sys
 from collections import defaultdict
 
 from benchmarks.bars import judge, medians, scatter
-from benchmarks.cluster_echo import add_load_arguments, announce, run_client
-from benchmarks.clusters import ClusterSettings, running_cluster
+from benchmarks.cluster.clusters import ClusterSettings, running_cluster
+from benchmarks.cluster.echo import add_load_arguments, announce, run_client
+from benchmarks.cluster.etcd_cluster import Etcd, EtcdUnavailableError, find_etcd, load_etcd, running_etcd
 from benchmarks.drivers import running_driver
-from benchmarks.etcd_cluster import Etcd, EtcdUnavailableError, find_etcd, load_etcd, running_etcd
 
 SIDES = ("etcd", "aerowire")
 P50_BAR, RATE_BAR = 3.0, 5.0

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The time from the request of a replay until its image, and its first message, are there: our archive beside the official one.
 
-    python -m benchmarks.archive_replay_start [--runs N] [--replays N] [--idle backoff|yielding]
+    python -m benchmarks.archive.replay_start [--runs N] [--replays N] [--idle backoff|yielding]
 
 Both archives run on the same driver, each in a process of its own with dedicated agents. One official client, which waits without a rest,
 asks them in turn, while the process of the other one is stopped: agents that yield would take the processors from it. A run is so many
@@ -17,7 +17,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 
-from benchmarks.archives import SIDES, record, running_archive
+from benchmarks.archive.archives import SIDES, record, running_archive
 from benchmarks.bars import judge, medians, scatter
 from benchmarks.drivers import running_driver
 from benchmarks.virtual_machine import find_fast_java

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Echoes of a cluster beside the official one: round trips, and messages a second with many in flight.
 
-    python -m benchmarks.cluster_echo [--runs N] [--only NAME] [--client official|aerowire] [--alone]
+    python -m benchmarks.cluster.echo [--runs N] [--only NAME] [--client official|aerowire] [--alone]
 
 The sides take turns, and only one runs at a time. A member is a process with one thread each for driver, archive, consensus module and
 service, in which all agents idle by back-off; a service of each language answers each message of 100 bytes with itself. The client is the
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.bars import judge, medians, scatter
-from benchmarks.clusters import SIDES, STALL_LIMIT_S, ClusterSettings, running_cluster
+from benchmarks.cluster.clusters import SIDES, STALL_LIMIT_S, ClusterSettings, running_cluster
 from benchmarks.drivers import IDLE_STRATEGIES, running_driver
 from benchmarks.virtual_machine import find_fast_java
 from tests.interop.harness import Java, Side
@@ -66,7 +66,7 @@ def run_client(java: Java | None, aeron_dir: Path, ingress_endpoints: str, given
     """Run a client, the official one with `java`, until it has measured."""
     numbers = (given.length, given.warmup, given.round_trips, given.messages, given.in_flight)
     arguments = (str(aeron_dir), ingress_endpoints, *map(str, numbers))
-    command = [sys.executable, "-m", "benchmarks.cluster_load", *arguments] if java is None else java.command("ClusterLoad", *arguments)
+    command = [sys.executable, "-m", "benchmarks.cluster.load", *arguments] if java is None else java.command("ClusterLoad", *arguments)
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True, timeout=10 * STALL_LIMIT_S)
     found: dict[str, float] = json.loads(done.stdout)
     return found

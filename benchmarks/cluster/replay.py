@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The start of a cluster member with a long log: replayed through its service, or passed over by a snapshot, beside the official one.
 
-    python -m benchmarks.cluster_replay [--messages N] [--length BYTES] [--runs N] [--only WAY] [--alone]
+    python -m benchmarks.cluster.replay [--messages N] [--length BYTES] [--runs N] [--only WAY] [--alone]
 
 The log has 10 million messages of 100 bytes in one session, and is written once; each start has a copy of its own. The member is the only
 one of its cluster, and a process with one thread each for driver, archive, consensus module and service, which idle by back-off and share
@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.bars import judge, medians, scatter
-from benchmarks.cluster_logs import copy_member_log, write_member_log
-from benchmarks.clusters import STALL_LIMIT_S, ClusterSettings, RunningCluster, cluster_workshop
+from benchmarks.cluster.clusters import STALL_LIMIT_S, ClusterSettings, RunningCluster, cluster_workshop
+from benchmarks.cluster.logs import copy_member_log, write_member_log
 from benchmarks.virtual_machine import find_fast_java
 from tests.interop.harness import Java, Side
 from tests.support.processes import Workshop

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Leaders of a cluster of three that are killed: how soon the cluster serves again, and the killed member is back in the log.
 
-    python -m benchmarks.cluster_failover [--kills N] [--official-kills N] [--alone]
+    python -m benchmarks.cluster.failover [--kills N] [--official-kills N] [--alone]
 
 Each member is a process with one thread each for driver, archive, consensus module and an echo service, which idle by back-off; our client
 is in this process, on a driver of ours in a process of its own, and sends a number every 5 ms. All processes share the machine's
@@ -32,7 +32,7 @@ from aerowire.cluster import AeronCluster
 from aerowire.codecs.flyweights.cnc import ClusterRole, ElectionState
 from aerowire.codecs.tables.counters import CounterType
 from benchmarks.bars import judge
-from benchmarks.clusters import SIDES, ClusterSettings, RunningCluster, running_cluster, state_of, wait
+from benchmarks.cluster.clusters import SIDES, ClusterSettings, RunningCluster, running_cluster, state_of, wait
 from benchmarks.drivers import running_driver
 from benchmarks.virtual_machine import find_fast_java
 from tests.interop.cluster.nodes import Member

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a message of a client costs the leader of a cluster, from its image of ingress into the log: the native agent beside Python.
 
-    python -m benchmarks.cluster_ingress [--runs N] [--length BYTES]
+    python -m benchmarks.cluster.ingress [--runs N] [--length BYTES]
 
 Messages of a session wait in an IPC image. The agent checks each, gives it the leader's header and appends it to the log, in cycles of 50
 as it does in a cluster; a loop of Python does the same by a controlled poll and `offer_parts`. Both in turn, one thread, the medians of the

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.clusters import STALL_LIMIT_S, wait
+from benchmarks.cluster.clusters import STALL_LIMIT_S, wait
 from tests.interop.harness import WORK, locked_work
 from tests.support.processes import free_port
 
 VERSION = "3.6.16"
 SERVER, CLIENT = "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/client/v3"
-SOURCE = Path(__file__).parent / "etcd" / "load.go"
+SOURCE = Path(__file__).parent / "load.go"
 MEMBERS = 3
 END_LIMIT_S = 30.0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Messages recorded by our archive beside entries added to a Redis stream, in one run.
 
-    python -m benchmarks.archive_redis [--redis-server PATH] [--runs N] [--directory DIR]
+    python -m benchmarks.archive.redis [--redis-server PATH] [--runs N] [--directory DIR]
 
 Each side keeps messages of 1 KB in files of the same disk, with the same promise: the system has the data when it is acknowledged, and the
 disk a little later (our sync level 0; Redis with appendfsync everysec and without snapshots). The publisher is this process, in Python:
@@ -25,7 +25,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from aerowire.archive import AeronArchive
-from benchmarks.archives import END_LIMIT_S, STALL_LIMIT_S, record, running_archive, wait
+from benchmarks.archive.archives import END_LIMIT_S, STALL_LIMIT_S, record, running_archive, wait
 from benchmarks.bars import judge, medians, scatter
 from benchmarks.drivers import running_driver
 

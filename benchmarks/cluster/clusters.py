@@ -27,7 +27,7 @@ SIDES: tuple[Side, ...] = ("official", "aerowire")
 # How long something may stand still before a measurement is given up, and how often it is looked at.
 STALL_LIMIT_S = 120.0
 LOOK_S = 0.005
-# What is called so here -> the class of benchmarks.cluster_services, and the argument of java/ClusterMember.java.
+# What is called so here -> the class of benchmarks.cluster.services, and the argument of java/ClusterMember.java.
 SERVICES = {"echo": ("Echo", "echo"), "counter": ("Counter", "counter"), "batch counter": ("BatchCounter", "counter")}
 PROPERTIES = {
     **QUICK,
@@ -143,7 +143,7 @@ class RunningCluster:
             return self._java.command("ClusterMember", official, properties=properties)
         definitions = (f"-D{name}={value}" for name, value in properties.items())
         command = [sys.executable, "-m", "aerowire.tools.main", "cluster", "start", *definitions]
-        return [*command, "--service", f"benchmarks.cluster_services:{own}"]
+        return [*command, "--service", f"benchmarks.cluster.services:{own}"]
 
 
 @contextmanager

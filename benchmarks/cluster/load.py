@@ -1,6 +1,6 @@
 """Our client of a cluster with an echo service, in a process of its own: the counterpart of java/ClusterLoad.java.
 
-    python -m benchmarks.cluster_load AERON_DIR INGRESS_ENDPOINTS LENGTH WARMUP ROUND_TRIPS MESSAGES IN_FLIGHT
+    python -m benchmarks.cluster.load AERON_DIR INGRESS_ENDPOINTS LENGTH WARMUP ROUND_TRIPS MESSAGES IN_FLIGHT
 
 Prints one JSON object: p50 and p99 of round trips with one message in flight, then messages a second with many. A client that waits yields.
 """

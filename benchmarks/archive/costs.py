@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What safety costs a recording: sync level 1 beside plain synced writes, and CRC-32C beside no checksum, in turn.
 
-    python -m benchmarks.archive_costs [--runs N] [--only sync|checksum] [--directory DIR]
+    python -m benchmarks.archive.costs [--runs N] [--only sync|checksum] [--directory DIR]
 
 A stream of 1 KB messages is recorded over IPC, with driver, recorder and publisher in one process and back-off idling. At sync level 1
 the recorder writes blocks of at most `file.io.max.length`, here 1 MB, each followed by fdatasync; what it is compared with is a loop of the
@@ -21,7 +21,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from aerowire.client import Aeron
-from benchmarks.archive import IO_MAX, SEGMENT, Agents, Measurement, shared_driver
+from benchmarks.archive.throughput import IO_MAX, SEGMENT, Agents, Measurement, shared_driver
 from benchmarks.bars import judge, medians, scatter
 
 LENGTH = 1024

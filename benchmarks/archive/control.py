@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Requests to an archive, and an archive that is left alone, beside the official one: the same driver, client, threads and idle strategy.
 
-    python -m benchmarks.archive_control [--runs N] [--idle backoff|yield] [--processor]
+    python -m benchmarks.archive.control [--runs N] [--idle backoff|yield] [--processor]
 
 The official client asks each archive for one thing after another, over UDP, and the medians are compared; with `--processor` the archives
 have 20 recordings and no work for ten seconds, and the processor time that they take is. The sides take turns. Returns 1 when a bar is
@@ -18,8 +18,8 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from benchmarks.archive import MEMORY
-from benchmarks.archives import SIDES, archive_command, archive_properties
+from benchmarks.archive.archives import SIDES, archive_command, archive_properties
+from benchmarks.archive.throughput import MEMORY
 from benchmarks.bars import judge, medians
 from benchmarks.drivers import running_driver
 from benchmarks.virtual_machine import find_fast_java

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Twenty recordings and twenty replays at once: what each of them gets, and their sum beside the official archive's.
 
-    python -m benchmarks.archive_at_once [--runs N] [--streams N] [--directory DIR]
+    python -m benchmarks.archive.at_once [--runs N] [--streams N] [--directory DIR]
 
 Both archives run on the same driver, each in a process of its own with dedicated agents and back-off idling. One client publishes the
 streams that are recorded over IPC as fast as each takes them, and reads the replays over IPC, by blocks; a run ends as soon as one stream
@@ -27,7 +27,7 @@ from aerowire.archive import AeronArchive, ReplayParams
 from aerowire.archive.client.recording_pos import find_counter_id_by_recording
 from aerowire.client import ExclusivePublication, Subscription
 from aerowire.ipc.counters import NULL_COUNTER_ID
-from benchmarks.archives import BATCH, SIDES, record, running_archive, wait
+from benchmarks.archive.archives import BATCH, SIDES, record, running_archive, wait
 from benchmarks.bars import judge, medians, scatter
 from benchmarks.drivers import running_driver
 from benchmarks.virtual_machine import find_fast_java

@@ -1,6 +1,6 @@
 """What a message costs a service of a cluster, beside taking it from the same stream without a cluster, in one process with one thread.
 
-    python -m benchmarks.cluster_service [--rounds N]
+    python -m benchmarks.cluster.service [--rounds N]
 
 A log of session messages of 100 bytes lies in a stream and is committed before the clock starts. A service by message is compared with
 `poll` and a handler, a service by batch with `poll_many`. Each round takes all ways in turn, each from a stream of its own that is written

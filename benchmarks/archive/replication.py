@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Copies of a recording from one archive into another over loopback: two of ours, and two official ones, on the same driver.
 
-    python -m benchmarks.archive_replication [--runs N] [--megabytes N] [--directory DIR]
+    python -m benchmarks.archive.replication [--runs N] [--megabytes N] [--directory DIR]
 
 All four archives run all the time, each in a process of its own with dedicated agents and back-off idling; our client has the sides copy in
 turn, and the medians are compared: from the request to the signal of the end, megabytes of the recording a second. Bar: at least 0.9 times
@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from aerowire.archive import AeronArchive
-from benchmarks.archives import CONTROL_STREAM, SIDES, Recorded, record, running_archive
+from benchmarks.archive.archives import CONTROL_STREAM, SIDES, Recorded, record, running_archive
 from benchmarks.bars import judge, medians, scatter
 from benchmarks.drivers import running_driver
 from benchmarks.virtual_machine import find_fast_java

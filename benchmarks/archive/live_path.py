@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Latency of a UDP stream while a spy records it, beside that of the same stream while it is not recorded.
 
-    python -m benchmarks.archive_live_path [--rounds N] [--rate N] [--seconds S] [--directory DIR]
+    python -m benchmarks.archive.live_path [--rounds N] [--rate N] [--seconds S] [--directory DIR]
 
 A stream over loopback at a steady rate, and latency from the time at which a message was due to the time at which it was read. One thread
 sends, reads and invokes the driver, so that two cores are enough for it and for an archive in a process of its own, with dedicated agents
@@ -25,7 +25,7 @@ from pathlib import Path
 from aerowire.archive import AeronArchive
 from aerowire.archive.client.recording_pos import recording_positions
 from aerowire.client import ExclusivePublication, Subscription
-from benchmarks.archives import running_archive, wait
+from benchmarks.archive.archives import running_archive, wait
 from benchmarks.bars import judge
 from benchmarks.under_load import driven, send_and_read
 from tests.support.processes import free_port

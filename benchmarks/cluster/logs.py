@@ -20,7 +20,7 @@ from aerowire.codecs.flyweights.cluster.messages.session_open_event import Sessi
 from aerowire.driver import Context
 from aerowire.nodes import ArchivingMediaDriver
 from aerowire.system.file_system import FileSystem
-from benchmarks.archives import wait
+from benchmarks.archive.archives import wait
 
 FIRST_TERM, FIRST_SESSION = 0, 1
 LOG_CHANNEL, LOG_STREAM_ID = "aeron:ipc?term-length=8m", 100
