@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.codegen.sbe.reader.test_rules import CASES
+from tests.codegen.sbe.reader import test_message_rules, test_rules
 from tests.codegen.sbe.writing import schema
 from tests.interop.sbe.official import OfficialTool
 from tests.interop.sbe.verdicts import check_mutations, check_schema
@@ -19,7 +19,7 @@ SEED = 71
 
 def test_each_rule_counts_as_officially(official: OfficialTool, tmp_path: Path) -> None:
     differing = []
-    for types, messages, attributes, _ in CASES:
+    for types, messages, attributes, _ in (*test_rules.CASES, *test_message_rules.CASES):
         file = tmp_path / "own.xml"
         file.write_text(schema(types, messages, attributes), encoding="utf-8")
         found = check_schema(official, file)[1]
