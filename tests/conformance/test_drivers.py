@@ -26,7 +26,7 @@ GOLDEN = sorted(path.stem for path in CAPTURES.glob("*.pcap") if path.stem != "s
 # A case whose stimulus did not leave, or left too late, has shown nothing, nor has one that failed on a loaded machine: it is run again.
 ATTEMPTS = 3
 # Drivers at once: other tests run beside ours, while the official one has the machine for itself, and cases mostly wait.
-JOBS = {"aerowire": 4, "java": 8}
+JOBS = {"aerowire": 4, "java": 12}
 # What the bar `replay` does not mix: each alone.
 IMPAIRMENTS = ("", "loss=0.1,loss.burst=3", "reverse=8,duplicate=0.1", "truncate=0.1,flip=0.1")
 # Captures where these differ most: plain, fragments and padding, a group, many destinations, no repair.
