@@ -136,9 +136,9 @@ class Attacker:
 
     def _send_piece(self, member: Member, kind: str) -> None:
         """Send a fragment of a message whose others never come."""
-        result = self._publication(member, kind).try_claim(self.messages.dice.choice((0, 8, 40, 500)))
-        if not isinstance(result, int):
-            with result as claim:
+        claim = self._publication(member, kind).try_claim(self.messages.dice.choice((0, 8, 40, 500)))
+        if claim:  # else there is no room, or the log begins a term
+            with claim:
                 claim.flags = self.messages.dice.choice((DataFlags.BEGIN, 0, DataFlags.END))
             self.counts["pieces"] += 1
 

@@ -45,6 +45,8 @@ CONSENSUS = (
 SERVICE = ("SessionMessageHeader", "CloseSession", "ScheduleTimer", "CancelTimer", "ServiceAck", "ClusterMembersQuery")
 ELECTION = ("RequestVote", "NewLeadershipTerm", "CommitPosition", "CanvassPosition", "Vote")
 OTHERS = (*INGRESS, *CONSENSUS, *SERVICE, "SessionEvent", "JoinLog", "SnapshotMarker", "TimerEvent", "ClusterActionRequest")
+# Of a message with eight bytes, which an honest client alone sends: the services keep their numbers.
+_NUMBER_MESSAGE_LENGTH = len(cluster.SessionMessageHeader(leadership_term_id=0, cluster_session_id=0, timestamp=0).encode()) + 8
 _SESSION_MESSAGE = cluster.SessionMessageHeader(leadership_term_id=0, cluster_session_id=0, timestamp=0).encode()[:HEADER_LENGTH]
 
 
@@ -103,6 +105,8 @@ class HostileMessages:
                 encoded = self._overwritten(encoded)
             if encoded.startswith(_SESSION_MESSAGE):
                 encoded += self.dice.randbytes(self.dice.choice((0, 1, 7, SERVICE_MESSAGE_MAX)))
+                if len(encoded) == _NUMBER_MESSAGE_LENGTH:  # damage may have made it longer
+                    encoded += b"!"
             if not self._is_kept_back(encoded):
                 return encoded
 
