@@ -48,12 +48,16 @@ PROPERTIES = {
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSettings:
-    """What the members of a cluster have in common; `idle` is a key of IDLE_STRATEGIES, `service` one of SERVICES."""
+    """What the members of a cluster have in common; `idle` is a key of IDLE_STRATEGIES, `service` one of SERVICES.
+
+    With `one_thread` the native agents of a member of ours share a thread.
+    """
 
     members: int = 3
     service: str = "echo"
     idle: str = "backoff"
     sync_level: int = 0
+    one_thread: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def to_properties(self) -> dict[str, str]:
@@ -143,6 +147,8 @@ class RunningCluster:
             return self._java.command("ClusterMember", official, properties=properties)
         definitions = (f"-D{name}={value}" for name, value in properties.items())
         command = [sys.executable, "-m", "aerowire.tools.main", "cluster", "start", *definitions]
+        if self.settings.one_thread:
+            command += ["--threading", "node"]
         return [*command, "--service", f"benchmarks.cluster.services:{own}"]
 
 

@@ -54,7 +54,7 @@ MEASUREMENTS = (
 
 def measure(side: Side, measurement: Measurement, given: argparse.Namespace, java: Java | None) -> dict[str, float]:
     """Run a cluster and its client once; return what the client has found."""
-    settings = ClusterSettings(members=measurement.members, sync_level=measurement.sync_level, idle=given.idle)
+    settings = ClusterSettings(members=measurement.members, sync_level=measurement.sync_level, idle=given.idle, one_thread=given.one_thread)
     with (
         running_cluster(side, java, given.directory, settings) as cluster,
         running_driver("aerowire", None, threading="SHARED", idle=given.idle) as aeron_dir,
@@ -104,6 +104,7 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--messages", type=int, default=100_000, help="messages of the throughput, sent twice (default: 100000)")
     parser.add_argument("--in-flight", type=int, default=1_000, help="messages that wait for their answers at a time (default: 1000)")
     parser.add_argument("--idle", choices=list(IDLE_STRATEGIES), default="backoff", help="how all agents idle (default: backoff)")
+    parser.add_argument("--one-thread", action="store_true", help="the native agents of a member of ours share a thread")
     parser.add_argument("--directory", default=None, help="a place on the disk that is measured")
 
 

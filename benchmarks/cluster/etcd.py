@@ -32,7 +32,7 @@ P50_BAR, RATE_BAR = 3.0, 5.0
 
 def measure_own(given: argparse.Namespace, *, is_synced: bool) -> dict[str, float]:
     """Run our cluster and our client once."""
-    settings = ClusterSettings(sync_level=int(is_synced), idle=given.idle)
+    settings = ClusterSettings(sync_level=int(is_synced), idle=given.idle, one_thread=given.one_thread)
     with (
         running_cluster("aerowire", None, given.directory, settings) as cluster,
         running_driver("aerowire", None, threading="SHARED", idle=given.idle) as aeron_dir,

@@ -70,7 +70,17 @@ EXCEPTIONS = {
 
 # Of `system`, besides `system.ports`: what ports take and return, and what calls nothing.
 PORTS = {
-    *("InterfaceAddress", "InterfaceLister", "IpAddress", "NameResolver", "ProcessPort", "ThreadFactory", "ThreadPort", "WaitPort"),
+    *(
+        "InterfaceAddress",
+        "InterfaceLister",
+        "IpAddress",
+        "NameResolver",
+        "ProcessPort",
+        "Runner",
+        "ThreadFactory",
+        "ThreadPort",
+        "WaitPort",
+    ),
     *("ManualClock", "SeededRandom"),
 }
 # Modules that import from `system` what is none of the ports: what, and why.
@@ -94,6 +104,7 @@ BESIDE_PORTS = {
     "aerowire.agents.event_ring": ("wakeup", "a conductor sleeps on a descriptor"),
     "aerowire.agents.woken_idle": ("wakeup", "an agent's thread sleeps on a descriptor"),
     "aerowire.cluster.services.container_sleeper": ("wakeup", "as above"),
+    "aerowire.nodes.node_threads": ("threads waiting", "ports by which agents of a node share a thread"),
     "aerowire.archive.agents.conductor_sleeper": ("thread_rest", "the conductor's thread makes its own sleeps precise"),
     "aerowire.driver.spawned": ("child_process files", "a driver in a process of its own"),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerowire.base.runner import AgentInvoker, AgentRunner
+from aerowire.base.runner import AgentInvoker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from aerowire.base.idle import IdleStrategy
     from aerowire.base.runner import NativeAgent
     from aerowire.system.ports import Ports
-    from aerowire.system.threads import ThreadFactory
+    from aerowire.system.threads import Runner, ThreadFactory
 
 
 class HostedAgent:
@@ -33,8 +33,8 @@ class HostedAgent:
         """Start the agents. `sleeper` and `on_error` are those of the Python agent's thread, `native` has an idle strategy of its own."""
         natives = [] if native is None else [native[0]]
         self.invoker = AgentInvoker([*natives, agent], ports.clock) if is_invoked else None
-        self.runner: AgentRunner | None = None
-        self.native_runner: AgentRunner | None = None
+        self.runner: Runner | None = None
+        self.native_runner: Runner | None = None
         if self.invoker is not None:
             self.invoker.start()
             return

@@ -13,6 +13,7 @@ cdef class WokenIdleStrategy(IdleStrategy):
 
     cdef IdleStrategy _strategy
     cdef Wakeup _wakeup
+    cdef WokenIdleStrategy _host        # whose thread runs what this one's would, or None
     cdef int32_t _wakes                 # counted by who wakes
     cdef int32_t _wakes_seen            # by the thread that idles, BEFORE it looks for work
     cdef int32_t _is_resting            # written by the thread that idles

@@ -54,8 +54,15 @@ cdef class WokenIdleStrategy(IdleStrategy):
         self._wakeup.forget()
         self._wakes_seen = load_acquire_i32(&self._wakes)
 
+    def follow(self, WokenIdleStrategy host) -> None:
+        """Wake the thread that idles by another strategy from now on, or again the own one where there is none. Not while others wake."""
+        self._host = host
+
     def wake(self) -> None:
         """End the thread's sleep, or keep it from the next one. Any thread, AFTER it has queued what the thread is to find."""
+        if self._host is not None:
+            self._host.wake()
+            return
         fetch_add_i32(&self._wakes, 1)
         full_fence()
         if load_acquire_i32(&self._is_resting):

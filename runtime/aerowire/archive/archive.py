@@ -14,7 +14,7 @@ from aerowire.archive.composition import ArchiveBuild, ArchiveParts, client_name
 from aerowire.archive.context import ArchiveContext, ArchiveThreadingMode
 from aerowire.base import arguments, fork
 from aerowire.base.errors import ClosedError, DriverTimeoutError
-from aerowire.base.runner import AgentInvoker, AgentRunner
+from aerowire.base.runner import AgentInvoker
 from aerowire.client.aeron import Aeron
 from aerowire.client.context import ClientContext
 from aerowire.client.handles.waiting import Pending, wait_for_close, wait_for_result
@@ -24,6 +24,7 @@ from aerowire.system.ports import Ports
 if TYPE_CHECKING:
     from aerowire.archive.conductor.archive_conductor import ArchiveConductor
     from aerowire.base.runner import NativeAgent
+    from aerowire.system.threads import Runner
     from aerowire.system.waiting import WaitPort
 
 # Names of threads by role and form. Officially the shared thread is the conductor's too, and has its name.
@@ -56,7 +57,7 @@ class Archive:
         self._parts = parts
         self._closing: ArchiveClose | None = None
         self._is_forked = False
-        self._runners: list[AgentRunner] = []
+        self._runners: list[Runner] = []
         self._invoker: AgentInvoker | None = None
         fork.poison(self)
         ports.processes.at_exit(self.close)
@@ -251,7 +252,7 @@ class ArchiveClose(Pending[None]):
 
     __slots__ = ("_client", "_deadline_ns", "_invoker", "_parts", "_ports", "_runners")
 
-    def __init__(self, parts: ArchiveParts, ports: Ports, invoker: AgentInvoker | None, runners: list[AgentRunner]) -> None:
+    def __init__(self, parts: ArchiveParts, ports: Ports, invoker: AgentInvoker | None, runners: list[Runner]) -> None:
         super().__init__(NULL_CORRELATION_ID, f"close the archive in {parts.conductor.core.directory}", self._look, lambda _: None)
         self._parts = parts
         self._ports = ports

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from aerowire.base import fork
 from aerowire.base.errors import AerowireError
 from aerowire.base.idle import SleepingIdleStrategy
-from aerowire.base.runner import AgentInvoker, AgentRunner
+from aerowire.base.runner import AgentInvoker
 from aerowire.base.units import INT64_MAX
 from aerowire.client.aeron_commands import AeronCommands
 from aerowire.client.conductor.async_close import AsyncClose
@@ -22,6 +22,9 @@ from aerowire.client.conductor.driver_proxy import DriverProxy
 from aerowire.client.conductor.keepalive import OK, KeepaliveAgent
 from aerowire.client.context import ClientContext, ConcludedContext, Invoker
 from aerowire.client.handles.waiting import wait_for_result
+
+if TYPE_CHECKING:
+    from aerowire.system.threads import Runner
 
 STOP_TIMEOUT_S = 5.0
 # How often a driver that is not there yet is looked for.
@@ -58,7 +61,7 @@ class Aeron(AeronCommands):
         self._is_closing = False
         self._closing: AsyncClose | None = None
         self._is_forked = False
-        self._runners: list[AgentRunner] = []
+        self._runners: list[Runner] = []
         self._invoker: AgentInvoker | None = None
         self._next_look_ns = -INT64_MAX  # of an invoked conductor, at what does not wake it
         fork.poison(self)

@@ -16,7 +16,7 @@ from aerowire.base import arguments, fork, units
 from aerowire.base.directory import random_aeron_dir
 from aerowire.base.errors import ClosedError, DriverTimeoutError
 from aerowire.base.idle import CONTROLLABLE_PARK, ControllableIdleStrategy, idle_strategy
-from aerowire.base.runner import AgentInvoker, AgentRunner
+from aerowire.base.runner import AgentInvoker
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.composition import DriverParts, build_driver
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from aerowire.base.runner import NativeAgent
     from aerowire.driver.conductor.driver_conductor import DriverConductor
     from aerowire.driver.spawned import SpawnedDriver
+    from aerowire.system.threads import Runner
 
 _IDLE_ROLES = ("sender", "receiver", "conductor", "sharednetwork", "shared")
 
@@ -90,7 +91,7 @@ class MediaDriver:
             files=self._files,
             on_terminate=self._termination.set,
         )
-        self._runners: list[AgentRunner] = []
+        self._runners: list[Runner] = []
         self._invoker: AgentInvoker | None = None
         try:
             self._start(idles)

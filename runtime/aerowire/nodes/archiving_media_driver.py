@@ -11,6 +11,7 @@ from aerowire.base import arguments
 from aerowire.base.directory import random_aeron_dir
 from aerowire.driver.context import Context, ThreadingMode
 from aerowire.driver.media_driver import MediaDriver
+from aerowire.nodes.node_threads import with_one_thread
 from aerowire.system.ports import Ports
 
 
@@ -24,14 +25,17 @@ class ArchivingMediaDriver:
 
     @classmethod
     def launch(
-        cls, driver_context: Context | None = None, *, ports: Ports | None = None, **archive_options: object
+        cls, driver_context: Context | None = None, *, ports: Ports | None = None, one_thread: bool = False, **archive_options: object
     ) -> ArchivingMediaDriver:
         """Start a driver, then an archive in its directory; `archive_options` are those of ArchiveContext.
 
-        A driver in INVOKER mode makes the archive one, too: its invoker runs both. Raises as MediaDriver.launch and Archive.launch, and
-        leaves nothing running then.
+        With `one_thread` the native agents of both take turns in one thread, which idles as the driver's first agents. A driver in INVOKER
+        mode makes the archive one, too: its invoker runs both. Raises as MediaDriver.launch and Archive.launch, and leaves nothing running
+        then.
         """
         arguments.instance("driver_context", driver_context, Context, "a Context of a driver")
+        if one_thread:
+            ports = with_one_thread(ports)
         driver = MediaDriver.launch(driver_context, ports=ports)
         try:
             options: dict[str, object] = {"aeron_dir": driver.aeron_dir, **archive_options}
@@ -44,10 +48,10 @@ class ArchivingMediaDriver:
         return cls(driver, archive)
 
     @classmethod
-    def launch_embedded(cls, *, ports: Ports | None = None, **archive_options: object) -> ArchivingMediaDriver:
+    def launch_embedded(cls, *, ports: Ports | None = None, one_thread: bool = False, **archive_options: object) -> ArchivingMediaDriver:
         """Start both, with the driver in a directory of its own that goes when it ends."""
         context = Context(aeron_dir=random_aeron_dir(), dir_delete_on_shutdown=True)
-        return cls.launch(context, ports=ports, **archive_options)
+        return cls.launch(context, ports=ports, one_thread=one_thread, **archive_options)
 
     @property
     def driver(self) -> MediaDriver:

@@ -16,6 +16,7 @@ from aerowire.cluster.services.container import ClusteredServiceContainer
 from aerowire.cluster.services.context import ClusteredServiceContext
 from aerowire.driver.context import Context, ThreadingMode
 from aerowire.nodes.archiving_media_driver import ArchivingMediaDriver
+from aerowire.nodes.node_threads import with_one_thread
 
 if TYPE_CHECKING:
     from aerowire.archive.archive import Archive
@@ -47,13 +48,18 @@ class ClusteredMediaDriver:
         services: Sequence[object] = (),
         service_options: Mapping[str, Any] | None = None,
         ports: Ports | None = None,
+        one_thread: bool = False,
     ) -> ClusteredMediaDriver:
         """Start a driver, an archive in its directory, a consensus module, and a container for each of `services`.
 
         `archive` has options of ArchiveContext, `cluster` of ConsensusModuleContext, `service_options` of ClusteredServiceContext: these
         follow `cluster` in what both have, and get the ids from 0 on in the order of `services`. With services `service_count` is theirs.
-        A driver in INVOKER mode makes all parts so: `invoke` runs them. Raises as the `launch` of the parts, and leaves nothing running.
+        With `one_thread` the native agents of all parts take turns in one thread, which idles as the driver's first agents; callbacks of
+        services have threads of their own. A driver in INVOKER mode makes all parts so: `invoke` runs them. Raises as the `launch` of the
+        parts, and leaves nothing running.
         """
+        if one_thread:
+            ports = with_one_thread(ports)
         node = ArchivingMediaDriver.launch(driver_context, ports=ports, **(archive or {}))
         parts: list[ConsensusModule | ClusteredServiceContainer] = []
         try:

@@ -12,9 +12,36 @@ if TYPE_CHECKING:
     from aerowire.base.agent import Agent, Sleeper
     from aerowire.base.idle import IdleStrategy
     from aerowire.base.ports import ClockPort
-    from aerowire.base.runner import NativeAgent
+    from aerowire.base.runner import AgentInvoker, NativeAgent
 
 ThreadFactory = Callable[[Callable[[], None], str], threading.Thread]
+
+
+class Runner(Protocol):
+    """Runs agents in a thread, from `start` to `stop`: AgentRunner, or a place in a thread that others share."""
+
+    def start(self) -> object:
+        """Return once the agents have begun."""
+        ...
+
+    def stop(self, timeout_s: float | None = None) -> bool:
+        """Have the agents run no more; return whether that was reached in time. Idempotent."""
+        ...
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the agents run."""
+        ...
+
+    @property
+    def invoker(self) -> AgentInvoker:
+        """The duty cycle of the agents."""
+        ...
+
+    @property
+    def role_name(self) -> str:
+        """The name of the agents."""
+        ...
 
 
 class ThreadPort(Protocol):
@@ -31,7 +58,7 @@ class ThreadPort(Protocol):
         on_start: Callable[[str], object] | None = None,
         on_error: Callable[[Exception], object] | None = None,
         thread_factory: ThreadFactory | None = None,
-    ) -> AgentRunner:
+    ) -> Runner:
         """Return a runner of the agents, as AgentRunner makes it. BlockingCallError where there are no threads."""
         ...
 
@@ -54,7 +81,7 @@ class SystemThreads:
         on_start: Callable[[str], object] | None = None,
         on_error: Callable[[Exception], object] | None = None,
         thread_factory: ThreadFactory | None = None,
-    ) -> AgentRunner:
+    ) -> Runner:
         return AgentRunner(
             agents, clock, idle, role_name=role_name, cpu=cpu, on_start=on_start, on_error=on_error, thread_factory=thread_factory
         )

@@ -45,14 +45,16 @@ def until(process: Process, text: str) -> list[str]:
 def test_runs_a_whole_node_until_it_is_told_to_end_and_goes_on_from_its_log(workshop: Workshop, tmp_path: Path) -> None:
     node, directory, members = tmp_path / "node", workshop.directory(), f"0,{endpoints()}"
     given = ("--members", members, "--service", SERVICE, "--node-dir", str(node), "--dir", str(directory), *QUICK)
-    for run in range(2):
-        member = start(workshop, *given)
+    for run, threading in enumerate(("shared", "node")):
+        member = start(workshop, *given, "--threading", threading)
         lines = until(member, "leads in term")
         assert lines[0] == f"  media driver      SHARED, in {directory}"
         assert f"in {node}/archive, control aeron:udp?endpoint={members.rpartition(',')[2]}" in lines[1]
         assert lines[2].startswith(f"  consensus module  in {node}/cluster, consensus 127.0.0.1:")
         assert lines[4] == f"  service 0         {SERVICE}"
         assert lines[-1] == f"aerowire cluster: member 0 leads in term {run}"
+        threads = [Path(path, "comm").read_text().strip() for path in Path("/proc", str(member.popen.pid), "task").iterdir()]
+        assert threads.count("node") == run, threads
         member.popen.terminate()
         assert member.popen.wait(LIMIT_S) == 0, member.said()
 
@@ -88,6 +90,7 @@ def test_refuses_to_run_without_what_it_needs(capsys: pytest.CaptureFixture[str]
     assert "No module named 'no_such_module'" in refused(*members, "--service", "no_such_module:Service")
     assert "modules are looked for in the current directory" in refused(*members, "--service", "json:Service")
     assert "a service is no class" in refused(*members, "--service", "json:__name__")
+    assert "share no thread with this one; at --threading; expected not node" in refused(*members, "--attach", "--threading", "node")
 
 
 def test_takes_a_service_from_the_current_directory(

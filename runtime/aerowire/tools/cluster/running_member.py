@@ -95,9 +95,18 @@ def load_services(names: Sequence[str]) -> list[object]:
 
 
 @contextmanager
-def start_member(properties: Mapping[str, str], services: Sequence[object], *, is_attached: bool) -> Iterator[RunningMember]:
+def start_member(
+    properties: Mapping[str, str], services: Sequence[object], *, is_attached: bool, one_thread: bool
+) -> Iterator[RunningMember]:
     """Start a member and end it in order. Raises the error of a part that cannot start."""
     if is_attached:
+        if one_thread:
+            raise ConfigurationError(
+                "driver and archive of another process share no thread with this one",
+                where="--threading",
+                expected="not node with --attach",
+                actual="node",
+            )
         with _on_running_driver(properties, services) as member:
             yield member
         return
@@ -105,7 +114,9 @@ def start_member(properties: Mapping[str, str], services: Sequence[object], *, i
     from aerowire.nodes import ClusteredMediaDriver
 
     options = {"properties": properties}
-    with ClusteredMediaDriver.launch(Context(properties=properties), archive=options, cluster=options, services=services) as node:
+    with ClusteredMediaDriver.launch(
+        Context(properties=properties), archive=options, cluster=options, services=services, one_thread=one_thread
+    ) as node:
         yield RunningMember(node.consensus_module, node.containers, node)
 
 

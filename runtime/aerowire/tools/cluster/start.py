@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from aerowire.cluster.consensus.members import ClusterMember
     from aerowire.tools.cluster.running_member import RunningMember
 
-_THREADING = ("dedicated", "shared")
+_NODE = "node"
+_THREADING = ("dedicated", "shared", _NODE)
 _IDLE_ROLES = ("sender", "receiver", "conductor", "sharednetwork", "shared")
 # How late the end of the member, and a change of its role, are noticed.
 _WAIT_S: Final = 0.2
@@ -62,7 +63,12 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--extension", metavar="MODULE:CLASS", help="an extension of the consensus module, in place of services")
     parser.add_argument("--node-dir", metavar="DIR", help="keep the member's files in DIR/cluster and DIR/archive")
     parser.add_argument("--attach", action="store_true", help="use the media driver of --dir and its archive, which run already")
-    parser.add_argument("--threading", choices=_THREADING, type=str.lower, help="how agents of driver and archive are spread over threads")
+    parser.add_argument(
+        "--threading",
+        choices=_THREADING,
+        type=str.lower,
+        help="threads of native agents: dedicated, shared by those of a part, or one of the node",
+    )
     parser.add_argument("--idle", metavar="NAME", help=f"idle strategy of every agent: {IDLE_HELP}")
     parser.add_argument("--options", action="store_true", help="list all options of the cluster with their defaults, and end")
     parser.set_defaults(run=run, is_endless=lambda _arguments: True)
@@ -89,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     services = load_services(arguments.services)
     # BEFORE the member starts: a process that sees it may signal it at once.
     stop = StopPipe()
-    with start_member(properties, services, is_attached=arguments.attach) as member:
+    with start_member(properties, services, is_attached=arguments.attach, one_thread=arguments.threading == _NODE) as member:
         # Modules and options stay until the end: later collections need not look at them again.
         gc.collect()
         gc.freeze()
@@ -159,7 +165,8 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
         **{DRIVER[f"{role}_idle_strategy"]: arguments.idle for role in _IDLE_ROLES},
     }
     if arguments.threading is not None:
-        given |= {DRIVER["threading_mode"]: arguments.threading.upper(), ARCHIVE["threading_mode"]: arguments.threading.upper()}
+        mode = "SHARED" if arguments.threading == _NODE else arguments.threading.upper()
+        given |= {DRIVER["threading_mode"]: mode, ARCHIVE["threading_mode"]: mode}
     if arguments.services or arguments.extension is not None:
         given[CLUSTER["service_count"]] = str(len(arguments.services))
     properties |= {option.property: value for option, value in given.items() if value is not None}
