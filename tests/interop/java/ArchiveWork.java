@@ -234,6 +234,29 @@ abstract class ArchiveWork implements AutoCloseable
         return result[0];
     }
 
+    /** Do an operation once the archive has room for a replay. */
+    final long withRoom(final Supplier<Long> operation)
+    {
+        final long[] result = new long[1];
+        until("room for a replay", () ->
+        {
+            try
+            {
+                result[0] = operation.get();
+                return true;
+            }
+            catch (final ArchiveException error)
+            {
+                if (ArchiveException.MAX_REPLAYS != error.errorCode())
+                {
+                    throw error;
+                }
+                return false;
+            }
+        });
+        return result[0];
+    }
+
     final Stream<String> names()
     {
         return signals.stream().map((text) -> text.split(" ")[0]);

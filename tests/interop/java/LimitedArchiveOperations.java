@@ -159,7 +159,7 @@ final class LimitedArchiveOperations extends ArchiveWork
         say("replay when there is room again", () -> inTime(this::follow) >= 0);
         say("stop all replays", () -> done(() -> archive.stopAllReplays(first)));
         say("truncate when no replay is left", () -> inTime(() -> archive.truncateRecording(first, 65 * FRAME)));
-        say("replay what is empty", () -> archive.startReplay(first + 2, IPC, REPLAY_STREAM_ID, empty()));
+        say("replay what is empty", () -> withRoom(() -> archive.startReplay(first + 2, IPC, REPLAY_STREAM_ID, empty())));
         say("stop what is left", () -> done(() -> archive.stopAllReplays(first + 2)));
     }
 
