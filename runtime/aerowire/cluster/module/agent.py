@@ -230,10 +230,10 @@ class ConsensusModuleAgent(Agent):
             effects.carry_out(machine.handle(now_ns, given))
         return handled
 
-    def _on_service_word(self, word: Word, _image: Image) -> None:
+    def _on_service_word(self, word: Word, image: Image) -> None:
         # A service knows only what the log has: what the agent has told of that comes FIRST.
         self.core.log_agent.poll()
-        self.member.on_service_word(word)
+        self.member.on_service_word(word, image)
 
     def _on_consensus_message(self, message: Message | Request, image: MessageImage) -> None:
         if isinstance(message, Message):

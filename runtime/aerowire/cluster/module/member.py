@@ -353,8 +353,8 @@ class Member:
 
     # Services
 
-    def on_service_word(self, word: Word, _image: Image | None = None) -> None:
-        """Take a message of a service."""
+    def on_service_word(self, word: Word, image: Image | None = None) -> None:
+        """Take a message of a service, which has come by an image if one is given."""
         if isinstance(word, ServiceAck):
             self.core.events.tell(
                 ClusterEventCode.SERVICE_ACK,
@@ -369,13 +369,17 @@ class Member:
             except ConsensusModuleError as error:  # of another service than the node's own: dropped
                 self.core.errors.record(error)
                 return
+            if image is not None:
+                self.services.sources.add(image.correlation_id)
             self.services.acks.settle()
             self.sweep()
             self._actions.on_service_acks()
         elif isinstance(word, ClusterMembersQuery):
             self._answer_members(word)
-        else:
+        elif image is None or image.correlation_id in self.services.sources:
             self.replicated.on_service_word(word)
+        else:
+            self.core.errors.record("message of a service that has not recovered", key="message of a service that has not recovered")
 
     def _answer_members(self, query: ClusterMembersQuery) -> None:
         proxy, context = self.services.proxy, self.core.context

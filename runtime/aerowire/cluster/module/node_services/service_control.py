@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 class ServiceControl:
-    """Has services join logs and end. Changed by all methods; `acks` has their acknowledgements, `client_ids` their clients, by service."""
+    """Has services join logs and end. Changed by all methods; `acks` has their acknowledgements, `client_ids` their clients, by service.
+
+    `sources` are the images, by correlation id, that have brought acknowledgements which were taken: those of this node's services. One of
+    an earlier life of the consensus module may go on for a while, and what it says is of another log.
+    """
 
     def __init__(self, core: ModuleCore, proxy: ServiceProxy, acks: ServiceAcks) -> None:
         """Start with services that have not recovered yet."""
@@ -23,6 +27,7 @@ class ServiceControl:
         self.proxy = proxy
         self.acks = acks
         self.client_ids: tuple[int, ...] = ()
+        self.sources: set[int] = set()
         self._gone: set[int] = set()
 
     def poll(self) -> int:
