@@ -8,6 +8,7 @@ several runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from aerowire.archive import REPLAY_ALL_AND_STOP, AeronArchive, RecordingDescriptor, ReplayParams, ReplicationParams
 from aerowire.base.errors import ArchiveError
@@ -108,7 +109,8 @@ class LimitedOperations(ArchiveWork):
         say("replay when there is room again", lambda: self._replay_in_time() >= 0)
         say("stop all replays", lambda: archive.stop_all_replays(first))
         say("truncate when no replay is left", lambda: self.in_time(lambda: archive.truncate_recording(first, 65 * FRAME)))
-        say("replay what is empty", lambda: self._with_room(lambda: archive.start_replay(first + 2, IPC, REPLAY_STREAM_ID, EMPTY)))
+        replay_empty = partial(archive.start_replay, first + 2, IPC, REPLAY_STREAM_ID, EMPTY)
+        say("replay what is empty", lambda: self.in_time(replay_empty, ArchiveErrorCode.MAX_REPLAYS))
         say("stop what is left", lambda: archive.stop_all_replays(first + 2))
 
     def _extend(self) -> None:
@@ -264,22 +266,6 @@ class LimitedOperations(ArchiveWork):
 
     def _replay_in_time(self) -> int:
         return self.in_time(lambda: self.archive.start_replay(self.first, IPC, REPLAY_STREAM_ID, FOLLOWING))
-
-    def _with_room(self, operation: Callable[[], int]) -> int:
-        """Do an operation once the archive has room for a replay: those that are stopped end in its next cycles."""
-        results: list[int] = []
-
-        def has_room() -> bool:
-            try:
-                results.append(operation())
-            except ArchiveError as error:
-                if error.error_code == ArchiveErrorCode.MAX_REPLAYS:
-                    return False
-                raise
-            return True
-
-        self.until("room for a replay", has_room)
-        return results[0]
 
     def _raise_next_error(self) -> None:
         errors: list[ArchiveError] = []

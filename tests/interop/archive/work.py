@@ -13,6 +13,7 @@ from typing import Any
 from aerowire.archive import AeronArchive, RecordingSignalEvent
 from aerowire.base.errors import ArchiveError
 from aerowire.client import ExclusivePublication, Header, Publication, Subscription
+from aerowire.codecs.tables.archive_errors import ArchiveErrorCode
 from tests.support.waiting import rest, wait_until
 
 # An operation and what comes of it; and the text of a refusal.
@@ -99,14 +100,19 @@ class ArchiveWork:
         """Wait, and hear signals meanwhile."""
         wait_until(condition, lambda: f"{what}; signals {self.signals}", work=self._work)
 
-    def in_time(self, operation: Callable[[], int]) -> int:
-        """Do an operation as soon as the archive no longer refuses it: replays that are stopped end in its next cycles."""
+    def in_time(self, operation: Callable[[], int], code: ArchiveErrorCode | None = None) -> int:
+        """Do an operation as soon as the archive no longer refuses it: replays that are stopped end in its next cycles.
+
+        With `code`, a refusal with another one is raised.
+        """
         results: list[int] = []
 
         def succeeds() -> bool:
             try:
                 results.append(operation())
-            except ArchiveError:
+            except ArchiveError as error:
+                if code not in {None, error.error_code}:
+                    raise
                 return False
             return True
 

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -218,6 +219,11 @@ abstract class ArchiveWork implements AutoCloseable
 
     final long inTime(final Supplier<Long> operation)
     {
+        return inTime(operation, (code) -> true);
+    }
+
+    final long inTime(final Supplier<Long> operation, final IntPredicate isAwaited)
+    {
         final long[] result = new long[1];
         until("an operation", () ->
         {
@@ -228,26 +234,7 @@ abstract class ArchiveWork implements AutoCloseable
             }
             catch (final ArchiveException error)
             {
-                return false;
-            }
-        });
-        return result[0];
-    }
-
-    /** Do an operation once the archive has room for a replay. */
-    final long withRoom(final Supplier<Long> operation)
-    {
-        final long[] result = new long[1];
-        until("room for a replay", () ->
-        {
-            try
-            {
-                result[0] = operation.get();
-                return true;
-            }
-            catch (final ArchiveException error)
-            {
-                if (ArchiveException.MAX_REPLAYS != error.errorCode())
+                if (!isAwaited.test(error.errorCode()))
                 {
                     throw error;
                 }
