@@ -89,7 +89,8 @@ class ConsensusModuleAgent(Agent):
         if self._is_closed:
             return 0
         self._duty_cycle.measure(now_ns)
-        time = self.core.cluster_clock.time()
+        consumer = self.core.context.cluster_time_consumer
+        time = 0 if consumer is None else self.core.cluster_clock.time()
         try:
             work = self._serve(epoch_ms)
             work += self.core.log_agent.poll()
@@ -110,7 +111,7 @@ class ConsensusModuleAgent(Agent):
             self.close()
             self._call(self.core.context.termination_hook)
         else:
-            self._call(self.core.context.cluster_time_consumer, time)
+            self._call(consumer, time)
         if work:
             self._sleeper.start_over()
         return work

@@ -21,14 +21,13 @@ TimerAppender = Callable[[int], bool]
 
 
 class _Expiry:
-    """The event of a timer that a leader has taken for its log, and whether the service has cancelled or scheduled the timer since."""
+    """The event of a timer that a leader has taken for its log."""
 
-    __slots__ = ("correlation_id", "is_superseded", "position")
+    __slots__ = ("correlation_id", "position")
 
     def __init__(self, correlation_id: int) -> None:
         self.correlation_id = correlation_id
         self.position = _NEVER
-        self.is_superseded = False
 
 
 class ClusterTimers:
@@ -52,7 +51,7 @@ class ClusterTimers:
 
     def on_schedule_timer(self, correlation_id: int, deadline: int) -> None:
         """Schedule a timer, in place of one with the same correlation id; one whose event the log has already is over."""
-        self._supersede(correlation_id)
+        self._expiries.pop(correlation_id, None)
         count = self._expired_counts.pop(correlation_id, 0)
         if count == 0:
             self._service.schedule_timer(correlation_id, deadline)
@@ -60,8 +59,8 @@ class ClusterTimers:
             self._expired_counts[correlation_id] = count - 1
 
     def on_cancel_timer(self, correlation_id: int) -> None:
-        """Remove a timer, if there is one; one whose event is not committed does not come back when the term ends."""
-        self._supersede(correlation_id)
+        """Remove a timer, if there is one. Unlike officially, it does not come back if the term ends before its event is committed."""
+        self._expiries.pop(correlation_id, None)
         self._service.cancel_timer(correlation_id)
 
     # A leader
@@ -92,13 +91,13 @@ class ClusterTimers:
         """Forget the timers whose events are committed."""
         while self._uncommitted and self._uncommitted[0].position <= position:
             expiry = self._uncommitted.popleft()
-            if not expiry.is_superseded:
+            if self._is_latest(expiry):
                 del self._expiries[expiry.correlation_id]
 
     def end_term(self, log_position: int) -> None:
         """Take back the timers whose events the log does not have: they are due at once. After all results of appends."""
         for expiry in self._uncommitted:
-            if expiry.position > log_position and not expiry.is_superseded:
+            if expiry.position > log_position and self._is_latest(expiry):
                 self._service.schedule_timer(expiry.correlation_id, 0)
         self._uncommitted.clear()
         self._expiries.clear()
@@ -128,8 +127,6 @@ class ClusterTimers:
             self._appending.append(expiry)
         return is_taken
 
-    def _supersede(self, correlation_id: int) -> None:
-        """Let a timer whose event is not committed not be due again when the term ends. The official member lets it be due."""
-        expiry = self._expiries.pop(correlation_id, None)
-        if expiry is not None:
-            expiry.is_superseded = True
+    def _is_latest(self, expiry: _Expiry) -> bool:
+        """Whether the service has neither cancelled nor scheduled the timer since its event was taken for the log."""
+        return self._expiries.get(expiry.correlation_id) is expiry
