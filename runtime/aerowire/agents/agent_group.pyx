@@ -9,7 +9,7 @@ from aerowire.memory.atomics cimport load_acquire_i64, load_relaxed_i64, store_r
 cdef class AgentGroup(NativeAgent):
     """Runs its guests in the order of their places.
 
-    Changed by: the owner; `add` and `remove`, of which one runs at a time.  Invariant: a guest whose place was cleared is not run any more
+    Changed by: the owner; `add`, `remove` and `forget`, of which one runs at a time.  Invariant: a guest whose place was cleared is not run any more
     once the group has begun two more cycles.
     """
 

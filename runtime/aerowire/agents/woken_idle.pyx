@@ -54,8 +54,8 @@ cdef class WokenIdleStrategy(IdleStrategy):
         self._wakeup.forget()
         self._wakes_seen = load_acquire_i32(&self._wakes)
 
-    def follow(self, WokenIdleStrategy host) -> None:
-        """Wake the thread that idles by another strategy from now on, or again the own one where there is none. Not while others wake."""
+    def follow(self, WokenIdleStrategy host not None) -> None:
+        """Wake the thread that idles by another strategy from now on, in place of an own one. Not while others wake."""
         self._host = host
 
     def wake(self) -> None:

@@ -6,9 +6,9 @@ A message's way through a node has no change of threads then, and a machine with
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from aerowire.agents.agent_group import AgentGroup
 from aerowire.agents.woken_idle import WokenIdleStrategy
@@ -21,7 +21,7 @@ from aerowire.system.waiting import SystemWaiting
 if TYPE_CHECKING:
     from aerowire.base.agent import Agent, Sleeper
     from aerowire.base.ports import ClockPort
-    from aerowire.system.threads import Runner, ThreadFactory
+    from aerowire.system.threads import Runner, RunnerOptions
 
 _LOOK_NS = 500_000  # between two looks whether the thread has gone on
 
@@ -50,21 +50,13 @@ class NodeThreads(SystemThreads):
         agents: Sequence[NativeAgent | Agent],
         clock: ClockPort,
         idle: IdleStrategy | Sleeper,
-        *,
-        role_name: str | None = None,
-        cpu: int | None = None,
-        on_start: Callable[[str], object] | None = None,
-        on_error: Callable[[Exception], object] | None = None,
-        thread_factory: ThreadFactory | None = None,
+        **options: Unpack[RunnerOptions],
     ) -> Runner:
         """Return a place in the node's thread for native agents, and a runner of the system's for others."""
-        is_native = all(isinstance(agent, NativeAgent) for agent in agents) and isinstance(idle, IdleStrategy)
-        if is_native and on_start is None and thread_factory is None:
-            assert isinstance(idle, IdleStrategy)
-            return _Place(self, AgentInvoker(agents, clock), clock, idle, role_name, cpu)
-        return super().new_runner(
-            agents, clock, idle, role_name=role_name, cpu=cpu, on_start=on_start, on_error=on_error, thread_factory=thread_factory
-        )
+        has_own_thread = options.get("on_start") is not None or options.get("thread_factory") is not None
+        if isinstance(idle, IdleStrategy) and not has_own_thread and all(isinstance(agent, NativeAgent) for agent in agents):
+            return _Place(self, AgentInvoker(agents, clock), clock, idle, options.get("role_name"), options.get("cpu"))
+        return super().new_runner(agents, clock, idle, **options)
 
     @property
     def is_running(self) -> bool:
@@ -78,13 +70,13 @@ class NodeThreads(SystemThreads):
                 self._idle = idle if isinstance(idle, WokenIdleStrategy) else WokenIdleStrategy(idle)
                 self._thread = AgentRunner([self._group], clock, self._idle, cpu=cpu)
                 self._thread.start()
-            if isinstance(idle, WokenIdleStrategy) and idle is not self._idle:
+            elif isinstance(idle, WokenIdleStrategy) and self._idle is not None and idle is not self._idle:
                 idle.follow(self._idle)
             self._group.add(invoker)
             self._wake()
 
     def dismiss(self, invoker: AgentInvoker, timeout_s: float | None) -> bool:
-        """Run agents no more; return whether they are at rest in time. The thread ends with the last ones."""
+        """Stop running agents; return whether the thread stopped running them in time. It ends with the last ones."""
         with self._lock:
             self._group.remove(invoker)
             if not self._await_cycles(timeout_s):
@@ -96,7 +88,7 @@ class NodeThreads(SystemThreads):
             return True
 
     def _await_cycles(self, timeout_s: float | None) -> bool:
-        """Wait until the thread has begun two more cycles, so that it has let go of what was removed before, or has ended."""
+        """Wait until the thread has ended, or has begun two more cycles: then it no longer runs what was removed before."""
         end = self._group.cycles + 2
         deadline_ns = None if timeout_s is None else self._waiting.now_ns() + int(timeout_s * 1e9)
         while self.is_running and self._group.cycles < end:
@@ -130,7 +122,7 @@ class _Place:
         self._is_admitted = True
 
     def stop(self, timeout_s: float | None = None) -> bool:
-        """Run them no more, and close them; return whether the thread has let go of them in time."""
+        """Stop running the agents, and close them; return whether the thread stopped running them in time."""
         if self._is_admitted:
             if not self._threads.dismiss(self.invoker, timeout_s):
                 return False

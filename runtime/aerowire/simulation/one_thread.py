@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Unpack
 
 from aerowire.base.errors import BlockingCallError
 from aerowire.base.ports import WakeupPort
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from aerowire.base.agent import Agent, Sleeper
     from aerowire.base.idle import IdleStrategy
     from aerowire.base.ports import ClockPort
-    from aerowire.base.runner import AgentRunner, NativeAgent
-    from aerowire.system.threads import ThreadFactory
+    from aerowire.base.runner import NativeAgent
+    from aerowire.system.threads import RunnerOptions
 
 _WHERE = "a simulated world"
 _HINT = "one thread runs the whole world, and time passes only between the calls of its processes"
@@ -48,16 +48,11 @@ class SimulatedThreads:
         agents: Sequence[NativeAgent | Agent],
         clock: ClockPort,
         idle: IdleStrategy | Sleeper,
-        *,
-        role_name: str | None = None,
-        cpu: int | None = None,
-        on_start: Callable[[str], object] | None = None,
-        on_error: Callable[[Exception], object] | None = None,
-        thread_factory: ThreadFactory | None = None,
-    ) -> AgentRunner:
+        **options: Unpack[RunnerOptions],
+    ) -> NoReturn:
         """Raise BlockingCallError."""
-        del clock, idle, cpu, on_start, on_error, thread_factory
-        raise _no_thread(role_name or "+".join(agent.role_name for agent in agents))
+        del clock, idle
+        raise _no_thread(options.get("role_name") or "+".join(agent.role_name for agent in agents))
 
     def new_thread(self, target: Callable[[], None], name: str) -> NoReturn:
         """Raise BlockingCallError."""

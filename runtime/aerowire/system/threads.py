@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
 
 from aerowire.base.runner import AgentRunner
 
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from aerowire.base.runner import AgentInvoker, NativeAgent
 
 ThreadFactory = Callable[[Callable[[], None], str], threading.Thread]
+
+
+class RunnerOptions(TypedDict, total=False):
+    """What an AgentRunner is given beside its agents, a clock and an idle strategy or sleeper; each has the default that it has there."""
+
+    role_name: str | None
+    cpu: int | None
+    on_start: Callable[[str], object] | None
+    on_error: Callable[[Exception], object] | None
+    thread_factory: ThreadFactory | None
 
 
 class Runner(Protocol):
@@ -52,12 +62,7 @@ class ThreadPort(Protocol):
         agents: Sequence[NativeAgent | Agent],
         clock: ClockPort,
         idle: IdleStrategy | Sleeper,
-        *,
-        role_name: str | None = None,
-        cpu: int | None = None,
-        on_start: Callable[[str], object] | None = None,
-        on_error: Callable[[Exception], object] | None = None,
-        thread_factory: ThreadFactory | None = None,
+        **options: Unpack[RunnerOptions],
     ) -> Runner:
         """Return a runner of the agents, as AgentRunner makes it. BlockingCallError where there are no threads."""
         ...
@@ -75,16 +80,9 @@ class SystemThreads:
         agents: Sequence[NativeAgent | Agent],
         clock: ClockPort,
         idle: IdleStrategy | Sleeper,
-        *,
-        role_name: str | None = None,
-        cpu: int | None = None,
-        on_start: Callable[[str], object] | None = None,
-        on_error: Callable[[Exception], object] | None = None,
-        thread_factory: ThreadFactory | None = None,
+        **options: Unpack[RunnerOptions],
     ) -> Runner:
-        return AgentRunner(
-            agents, clock, idle, role_name=role_name, cpu=cpu, on_start=on_start, on_error=on_error, thread_factory=thread_factory
-        )
+        return AgentRunner(agents, clock, idle, **options)
 
     def new_thread(self, target: Callable[[], None], name: str) -> threading.Thread:
         return threading.Thread(target=target, name=name, daemon=True)
